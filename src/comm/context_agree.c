@@ -5,7 +5,9 @@
 #include "pt2pt/pt2pt.h"
 #include "object/group.h"
 #include "runtime/progress.h"
+#include "base/config.h"
 #include "base/fail.h"
+#include "mpix.h"
 
 #include <stdio.h>
 
@@ -147,6 +149,11 @@ static void tell_vote(weft_agreement_t *agreement, int rank, const weft_vote_t *
 
 static void report_votes(weft_agreement_t *agreement);
 static void tell_result(weft_agreement_t *agreement);
+int wefti_error_elsewhere(void)
+{
+    return weft_config.RECOVERY ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER;
+}
+
 static void conclude_round(weft_agreement_t *agreement);
 
 static void gather_votes(weft_agreement_t *agreement)
@@ -198,8 +205,9 @@ static void conclude_round(weft_agreement_t *agreement)
     }
     agreement->next = NULL;
     if (has_failed && agreement->error == MPI_SUCCESS)
-        note_failure(agreement, weft_fail(MPI_ERR_OTHER, "another member of the new communicator "
-                                                         "has failed to make it"));
+        note_failure(agreement, weft_fail(wefti_error_elsewhere(),
+                                          "another member of the new communicator has failed to "
+                                          "make it"));
     if (agreement->error != MPI_SUCCESS)
         wefti_proposal_withdraw(&weft_contexts, &agreement->proposal);
     else if (agreement->next_place != NULL && *agreement->next_place <= result.highest)

@@ -107,6 +107,10 @@ struct weft_agreement {
 void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *members,
                            const weft_creation_t *creation, int error);
 
+/** The class of an error that another member has had: with WEFT_RECOVERY nearly always that it, or
+ *  one that it needed, has failed. */
+int wefti_error_elsewhere(void);
+
 /** Once it is over: the context, which the caller owns. The member's own error, that of a message,
  *  or MPI_ERR_OTHER when another member has failed; with a text of weft_fail. */
 int wefti_agreement_result(const weft_agreement_t *agreement, uint32_t *context_out);

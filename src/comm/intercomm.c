@@ -131,7 +131,7 @@ static int learn_remote(weft_comm_t *local, int leader_rank, const weft_leader_t
     if (failure != MPI_SUCCESS)
         return weft_fail(failure, "%s", why);
     if (err == MPI_SUCCESS && news.size == 0)
-        return weft_fail(MPI_ERR_OTHER,
+        return weft_fail(wefti_error_elsewhere(),
                          "local_leader, rank %d, has failed to reach the other group", leader_rank);
     *tag_out = news.tag;
     return err != MPI_SUCCESS ? err : learn_ranks(local, leader_rank, news.size, ranks, out);

@@ -88,9 +88,11 @@ static bool sets_meet(const uint8_t *one, const uint8_t *two, size_t bytes)
     return false;
 }
 
+/* One that has left in order has the decision of MPI_Finalize, and tells nobody. */
 static bool is_alive(const consensus_t *c, int rank)
 {
-    return !weft_has_failed(weft_group_process(c->group, rank));
+    const weft_process_t *process = &weft_processes.at[weft_group_process(c->group, rank)];
+    return !process->has_failed && !process->has_left;
 }
 
 static void copy_agreed(const consensus_t *c, agreed_t *to, const agreed_t *from)

@@ -102,8 +102,11 @@ static int judge(detector_target_t *target, struct pollfd *fd)
     }
     int pid = (int)target->pid;
     forget_target(target, fd);
-    if (has_finalized(target->process))
-        return 0;
+    if (has_finalized(target->process)) {
+        weft_processes.at[target->process].has_left = true;
+        wefti_consensus_lose();
+        return 1;
+    }
     snprintf(why, sizeof(why), "rank %d (process %d on %.200s) has died",
              weft_process_rank(target->process), pid, weft_world.host);
     weft_world.peer_lost(target->process, why);

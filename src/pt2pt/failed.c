@@ -17,7 +17,15 @@
 #include "runtime/progress.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "mpix.h"
+
+enum { CALLS_PER_ROUND = 16 };
+
+/* Channels of partitioned communication on revoked communicators: context and source. */
+static weft_match_key_t *refused; /* [refused_count] */
+static size_t refused_count;
 
 void (*weft_pt2pt_on_failure)(int process);
 
@@ -93,6 +101,16 @@ static int fail_revoked(const weft_comm_t *comm)
 int weft_pt2pt_check_revoked(const weft_comm_t *comm)
 {
     return comm->is_revoked ? fail_revoked(comm) : MPI_SUCCESS;
+}
+
+bool weft_pt2pt_is_watchful;
+
+int weft_pt2pt_look(const weft_comm_t *comm)
+{
+    static unsigned calls;
+    if (++calls % CALLS_PER_ROUND == 0)
+        weft_progress();
+    return weft_pt2pt_check_revoked(comm);
 }
 
 /* The first process that could send on `comm`, has failed, and is not acknowledged there; or
@@ -217,6 +235,7 @@ void wefti_process_failed(int process, const char *why)
     wefti_recvs_lose(process);
     lose_wild(process);
     wefti_precvs_lose(process);
+    wefti_psends_end(WEFT_NO_CONTEXT, process);
     wefti_probes_wake();
     wefti_note_idle();
     if (weft_pt2pt_on_failure != NULL)
@@ -244,15 +263,46 @@ static weft_recv_t *find_of_context(uint32_t context)
     const weft_list_t *order = &wefti_pt2pt.receives.order;
     for (weft_link_t *at = order->next; at != order; at = at->next) {
         weft_recv_t *recv = WEFT_ELEMENT(at, weft_recv_t, entry.order);
-        if ((recv->entry.key.context & ~UINT32_C(1)) == context)
+        if (recv->args.comm->context == context) /* partitions have contexts of their own */
             return recv;
     }
     return NULL;
 }
 
-bool wefti_context_is_refused(uint32_t context)
+/* Partitions have negative tags, and contexts that are numbers of their sender. */
+bool wefti_message_is_refused(const weft_match_key_t *key)
 {
-    return weft_context_set_has(&wefti_pt2pt.revoked, context & ~UINT32_C(1));
+    if (key->tag >= 0)
+        return weft_context_set_has(&wefti_pt2pt.revoked, key->context & ~UINT32_C(1));
+    for (size_t i = 0; i < refused_count; i++) {
+        if (refused[i].context == key->context && refused[i].source == key->source)
+            return true;
+    }
+    return false;
+}
+
+bool wefti_context_is_revoked(uint32_t context)
+{
+    return weft_context_set_has(&wefti_pt2pt.revoked, context);
+}
+
+void wefti_refuse_channel(uint32_t context, int source)
+{
+    size_t bytes = (refused_count + 1) * sizeof(*refused);
+    weft_match_key_t *more = weft_realloc(refused, bytes);
+    if (more == NULL)
+        weft_out_of_memory("a revoked communicator", bytes);
+    refused = more;
+    refused[refused_count++] = (weft_match_key_t){.context = context, .source = source};
+    wefti_messages_refuse(&refused[refused_count - 1]);
+}
+
+void wefti_failed_close(void)
+{
+    weft_free(refused);
+    refused = NULL;
+    refused_count = 0;
+    weft_context_set_clear(&wefti_pt2pt.revoked);
 }
 
 void wefti_refuse(int source, const weft_rts_t *rts)
@@ -260,26 +310,27 @@ void wefti_refuse(int source, const weft_rts_t *rts)
     weft_endpoint_t *endpoint = weft_process_reached(source);
     if (rts->request == 0 || rts->kind == WEFT_PACKET_ERROR || endpoint == NULL)
         return;
-    weft_request_t refused = {.status.MPI_ERROR = MPIX_ERR_REVOKED,
+    weft_request_t refusal = {.status.MPI_ERROR = MPIX_ERR_REVOKED,
                               .why = (char *)"the communicator was revoked"};
-    wefti_send_error(endpoint, WEFT_PACKET_NACK, rts->request, &refused);
+    wefti_send_error(endpoint, WEFT_PACKET_NACK, rts->request, &refusal);
 }
 
 int weft_pt2pt_revoke(uint32_t context)
 {
     weft_recv_t *recv;
-    if (wefti_context_is_refused(context))
+    if (wefti_context_is_revoked(context))
         return MPI_SUCCESS;
     int err = weft_context_set_add(&wefti_pt2pt.revoked, context);
     if (err != MPI_SUCCESS)
         return err;
-    wefti_pt2pt.has_trouble = true;
+    wefti_pt2pt.has_trouble = weft_pt2pt_is_watchful = true;
     while ((recv = find_of_context(context)) != NULL)
         end_queued(recv, weft_fail(MPIX_ERR_REVOKED, "%s was revoked",
                                    recv->args.comm->name[0] != '\0' ? recv->args.comm->name
                                                                     : "the communicator"));
-    wefti_messages_refuse(context);
+    wefti_messages_refuse(NULL);
     wefti_precvs_revoke(context);
+    wefti_psends_end(context, WEFT_NO_PROCESS);
     wefti_probes_wake();
     wefti_note_idle();
     return MPI_SUCCESS;

@@ -169,7 +169,7 @@ static void fetch(weft_message_t *message)
 
 void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
 {
-    if (__builtin_expect(wefti_pt2pt.has_trouble, 0) && wefti_context_is_refused(key->context)) {
+    if (__builtin_expect(wefti_pt2pt.has_trouble, 0) && wefti_message_is_refused(key)) {
         wefti_refuse(key->source, rts);
         return;
     }
@@ -210,13 +210,15 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
 }
 
 /* Messages whose data are being fetched stay in the queue, where no receive looks for them. */
-void wefti_messages_refuse(uint32_t context)
+void wefti_messages_refuse(const weft_match_key_t *key)
 {
     const weft_list_t *order = &wefti_pt2pt.messages.order;
     for (weft_link_t *at = order->next, *next; at != order; at = next) {
         weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
         next = at->next;
-        if ((message->entry.key.context & ~UINT32_C(1)) != context || message->fetching != NULL)
+        const weft_match_key_t *own = &message->entry.key;
+        if (message->fetching != NULL || !wefti_message_is_refused(own) ||
+            (key != NULL && (own->context != key->context || own->source != key->source)))
             continue;
         weft_match_remove(&wefti_pt2pt.messages, &message->entry);
         wefti_refuse(message->entry.key.source, &message->rts);

@@ -377,6 +377,10 @@ void wefti_offer_arrived(int source, const weft_header_t *header, const void *pa
                  source, header->bytes);
         return;
     }
+    if (__builtin_expect(wefti_pt2pt.has_trouble, 0) && wefti_context_is_revoked(offer.context)) {
+        wefti_refuse_channel(wefti_channel_context(offer.channel), source);
+        return;
+    }
     weft_match_entry_t *entry = weft_match_find(&waiting, key);
     if (entry != NULL) {
         weft_match_remove(&waiting, entry);
@@ -403,14 +407,33 @@ void wefti_precvs_lose(int process)
     }
 }
 
+static void revoke_matched(void *object, void *context)
+{
+    precv_t *precv = object;
+    if (precv->request.object.kind != WEFT_KIND_REQUEST || !precv->is_matched ||
+        precv->args.comm->context != *(const uint32_t *)context ||
+        precv->args.source == MPI_PROC_NULL)
+        return;
+    wefti_refuse_channel(wefti_channel_context(precv->offer.channel),
+                         weft_comm_process(precv->args.comm, precv->args.source));
+}
+
+/* The messages of those that have met their offers have ended as all receives have. */
 void wefti_precvs_revoke(uint32_t context)
 {
     for (weft_link_t *at = waiting.order.next, *next; at != &waiting.order; at = next) {
         next = at->next;
         precv_t *precv = WEFT_ELEMENT(at, precv_t, entry.order);
-        if ((precv->entry.key.context & ~UINT32_C(1)) == context && precv->request.is_active &&
+        if (precv->args.comm->context == context && precv->request.is_active &&
             !precv->request.is_complete)
             end_precv(precv, weft_pt2pt_check_revoked(precv->args.comm));
+    }
+    weft_pool_each(&precvs, revoke_matched, &context);
+    for (weft_link_t *at = offers.order.next; at != &offers.order; at = at->next) {
+        const kept_offer_t *kept = WEFT_ELEMENT(at, kept_offer_t, entry.order);
+        if (kept->offer.context == context)
+            wefti_refuse_channel(wefti_channel_context(kept->offer.channel),
+                                 kept->entry.key.source);
     }
 }
 

@@ -185,6 +185,8 @@ int weft_pready(weft_request_t *request, const weft_ready_args_t *args)
 {
     psend_t *psend = (psend_t *)request;
     int err = check_ready(request, args);
+    if (err == MPI_SUCCESS && request->status.MPI_ERROR != MPI_SUCCESS)
+        err = weft_request_result(request);
     if (err != MPI_SUCCESS)
         return err;
     weft_endpoint_t *endpoint = psend->args.dest == MPI_PROC_NULL
@@ -194,6 +196,48 @@ int weft_pready(weft_request_t *request, const weft_ready_args_t *args)
         err = send_partition(psend, ready_at(args, i));
     flush_partitions(endpoint);
     return err;
+}
+
+/* Partitions that are on their way end by themselves. */
+static void end_unready(psend_t *psend)
+{
+    int unready = 0;
+    for (int i = 0; i < psend->partitions; i++) {
+        unready += !psend->is_ready[i];
+        psend->is_ready[i] = true;
+    }
+    psend->pending -= unready;
+    if (psend->pending == 0 && unready > 0)
+        weft_request_complete(&psend->request);
+}
+
+typedef struct psend_end {
+    uint32_t context;
+    int process;
+} psend_end_t;
+
+static void psend_end_one(void *object, void *context)
+{
+    psend_t *psend = object;
+    const psend_end_t *end = context;
+    const weft_request_t *request = &psend->request;
+    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
+        psend->args.dest == MPI_PROC_NULL)
+        return;
+    int process = weft_comm_process(psend->args.comm, psend->args.dest);
+    if (psend->args.comm->context == end->context)
+        weft_request_note_error(&psend->request, weft_pt2pt_check_revoked(psend->args.comm));
+    else if (process == end->process)
+        weft_request_note_error(&psend->request, wefti_fail_lost(process));
+    else
+        return;
+    end_unready(psend);
+}
+
+void wefti_psends_end(uint32_t context, int process)
+{
+    psend_end_t end = {context, process};
+    weft_pool_each(&psends, psend_end_one, &end);
 }
 
 void wefti_psends_close(void)

@@ -21,6 +21,7 @@ int weft_pt2pt_open(void)
     weft_match_init(&wefti_pt2pt.receives, false);
     weft_match_init(&wefti_pt2pt.messages, true);
     wefti_precvs_open();
+    weft_pt2pt_is_watchful = weft_config.RECOVERY;
     weft_device_freed = wefti_device_tell_freed;
     return weft_bsend_open();
 }
@@ -137,7 +138,7 @@ void weft_pt2pt_close(void)
     weft_device_freed = NULL;
     weft_match_close(&wefti_pt2pt.receives);
     weft_match_close(&wefti_pt2pt.messages);
-    weft_context_set_clear(&wefti_pt2pt.revoked);
+    wefti_failed_close();
     wefti_sends_close();
     wefti_recvs_close();
     wefti_messages_close();

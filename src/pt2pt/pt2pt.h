@@ -144,6 +144,14 @@ int weft_pt2pt_revoke(uint32_t context);
 /** MPIX_ERR_REVOKED, with a text. */
 int weft_pt2pt_check_revoked(const weft_comm_t *comm);
 
+/** Calls that communicate begin with weft_pt2pt_look(): there is WEFT_RECOVERY, or a communicator
+ *  was revoked. */
+extern bool weft_pt2pt_is_watchful;
+
+/** As weft_pt2pt_check_revoked(); makes progress now and then, since a rank that only sends would
+ *  never hear that a communicator is revoked. Not to be called in progress. */
+int weft_pt2pt_look(const weft_comm_t *comm);
+
 /** Send a note of src/ft, in its place among the messages to a process; dropped if that is lost. */
 void weft_pt2pt_send_note(int process, const void *note, size_t bytes);
 

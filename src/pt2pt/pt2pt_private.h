@@ -291,8 +291,13 @@ void wefti_recv_note_queued(weft_recv_t *recv);
 void wefti_recv_resume(weft_recv_t *recv);
 /** With WEFT_RECOVERY: end what waits for a process. */
 void wefti_process_failed(int process, const char *why);
-/** Is it a context of a revoked communicator? */
-bool wefti_context_is_refused(uint32_t context);
+/** Is it an even context of a revoked communicator? */
+bool wefti_context_is_revoked(uint32_t context);
+/** Is the message, or partition, one of a revoked communicator? */
+bool wefti_message_is_refused(const weft_match_key_t *key);
+/** Refuse the partitions of a channel from now on, and those that are here. */
+void wefti_refuse_channel(uint32_t context, int source);
+void wefti_failed_close(void);
 /** Tell the sender of a message that the communicator was revoked. */
 void wefti_refuse(int source, const weft_rts_t *rts);
 
@@ -306,6 +311,10 @@ void wefti_precvs_open(void);
 void wefti_precvs_close(void);
 void wefti_psends_close(void);
 
+/** End sends, of a communicator that is revoked or to a process that has failed, some of whose
+ * partitions will not be ready any more. */
+void wefti_psends_end(uint32_t context, int process);
+
 /* exchange.c */
 /** Is this receive a part of an exchange, whose request it is that `flag` is of? */
 bool wefti_exchange_waits(const weft_request_t *recv, const bool *flag);
@@ -316,8 +325,9 @@ void wefti_messages_close(void);
 weft_message_t *wefti_message_take(weft_match_key_t key);
 weft_message_t *wefti_message_peek(weft_match_key_t key);
 void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
-/** Drop the messages of a communicator that is revoked now, and tell their senders. */
-void wefti_messages_refuse(uint32_t context);
+/** Drop the messages that are refused now, and tell their senders. `key`: only those of a channel.
+ */
+void wefti_messages_refuse(const weft_match_key_t *key);
 /** Drop the message that a CANCEL of `source` names; false: it is not there any more. */
 bool wefti_message_drop(int source, const weft_cancel_t *cancel);
 /** Probes that wait look again: a message has come, or a peer is lost. */

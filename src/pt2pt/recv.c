@@ -336,7 +336,8 @@ static weft_recv_t *named_recv(int source, const weft_header_t *header)
         recv->peer == source &&
         (header->kind == WEFT_PACKET_LANDED ? recv->is_landing : recv->is_streaming))
         return recv;
-    WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
+    if (!weft_has_failed(source)) /* else the receive has ended with that */
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped data that belong to no receive");
     return NULL;
 }
 

@@ -392,7 +392,8 @@ static weft_send_t *answered_send(int source, const weft_header_t *header, bool 
         if (may_stream && send->stage == WEFT_SEND_STREAM)
             return send;
     }
-    WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an answer that belongs to no send");
+    if (!weft_has_failed(source)) /* else the send has ended with that */
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an answer that belongs to no send");
     return NULL;
 }
 

@@ -28,6 +28,7 @@ typedef struct weft_process {
     int32_t rank_offset;       /* its rank in the world of its job, less its index */
     uint32_t generation;       /* how many processes had this entry before */
     bool has_failed;           /* it is in the list of runtime/failures.h */
+    bool has_left;             /* it has called MPI_Finalize, and ended (src/ft) */
 } weft_process_t;
 
 _Static_assert(sizeof(weft_process_t) <= 64, "what a peer costs before the first contact");

@@ -137,6 +137,8 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
             weft_path_note(kind_of_message(address, to, bytes), &run);
         return true;
     }
+    if (weft_config.RECOVERY && errno == ESRCH)
+        return false; /* it has died, as the layer above will be told */
     WEFT_LOG(WEFT_WARN, "shm",
              "cannot read memory of rank %d (%s): copying through shared memory from now "
              "on",
