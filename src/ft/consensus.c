@@ -492,19 +492,40 @@ int weft_consensus_begin(weft_comm_t *comm, int flag, weft_decided_fn_t on_decid
 
 /* ---- what others send ---- */
 
+static void tell_decision(const consensus_t *c, const turn_t *turn, int rank)
+{
+    tell(c, turn, &(outgoing_t){.kind = WEFTI_NOTE_DECIDE, .value = &turn->value}, rank);
+}
+
 static void state_arrived(consensus_t *c, turn_t *turn, const wefti_note_t *note,
                           const outgoing_t *state)
 {
     if (turn->is_decided)
-        tell(c, turn, &(outgoing_t){.kind = WEFTI_NOTE_DECIDE, .value = &turn->value}, note->rank);
+        tell_decision(c, turn, note->rank);
     else
         take_state(c, turn, note->rank, state);
+}
+
+/* Those that take this member for the leader wait for its word. */
+static void decision_arrived(consensus_t *c, turn_t *turn, const wefti_note_t *note,
+                             const agreed_t *value)
+{
+    if (!turn->has_begun || turn->is_decided)
+        return;
+    copy_agreed(c, &turn->value, value);
+    for (int rank = 0; rank < c->size; rank++) {
+        if (rank != c->rank && rank != note->rank && set_has(turn->have_told, rank))
+            tell_decision(c, turn, rank);
+    }
+    decide(c, turn, value);
 }
 
 /* A lower leader's proposal is late: this member has promised a higher one not to accept it. */
 static void proposal_arrived(const consensus_t *c, turn_t *turn, const wefti_note_t *note,
                              const outgoing_t *proposal)
 {
+    if (turn->is_decided)
+        tell_decision(c, turn, note->rank);
     if (!turn->has_begun || turn->is_decided || note->ballot != turn->told)
         return;
     turn->accepted = note->ballot;
@@ -529,8 +550,8 @@ static void obey_note(consensus_t *c, turn_t *turn, const wefti_note_t *note)
         proposal_arrived(c, turn, note, &what);
     else if (note->kind == WEFTI_NOTE_ACCEPT && turn->has_proposed)
         set_add(turn->have_accepted, note->rank);
-    else if (note->kind == WEFTI_NOTE_DECIDE && turn->has_begun)
-        decide(c, turn, &value);
+    else if (note->kind == WEFTI_NOTE_DECIDE)
+        decision_arrived(c, turn, note, &value);
 }
 
 void wefti_consensus_is_told(const wefti_note_t *note, size_t bytes)
@@ -555,12 +576,28 @@ void wefti_consensus_is_told(const wefti_note_t *note, size_t bytes)
     depth--;
 }
 
+/* The last leader may have died when it had told this member its decision, and not yet the next
+ * leader, which would wait for this member. */
+static void help_leader(const consensus_t *c)
+{
+    int leader = leader_of(c);
+    for (weft_link_t *at = c->turns.next; leader != c->rank && at != &c->turns; at = at->next) {
+        const turn_t *turn = WEFT_ELEMENT(at, turn_t, link);
+        if (turn->is_decided)
+            tell_decision(c, turn, leader);
+    }
+}
+
 /* What is decided meanwhile may add to the list, or take from it. */
 void wefti_consensus_lose(void)
 {
     depth++;
-    for (weft_link_t *at = all.next; at != &all; at = at->next)
-        advance_all(WEFT_ELEMENT(at, consensus_t, link));
+    for (weft_link_t *at = all.next; at != &all; at = at->next) {
+        consensus_t *c = WEFT_ELEMENT(at, consensus_t, link);
+        if (c->group != NULL)
+            help_leader(c);
+        advance_all(c);
+    }
     depth--;
 }
 

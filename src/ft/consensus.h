@@ -13,7 +13,8 @@
  * have accepted it, so later leaders know it, and no two members ever decide differently, not even
  * one that dies afterwards (the argument is that of single-decree consensus by numbered leaders:
  * Chandra and Toueg, JACM 43(2), 1996). What a member must remember for others is its last
- * decision: whoever brings something to the next agreement has got that one.
+ * decision: whoever brings something to the next agreement has got that one. When a member dies,
+ * each tells the leader its last decision, since the leader may not have got it.
  *
  * Agreements of a communicator come one after the other; nonblocking ones may be under way
  * together, and are then taken in their order.
