@@ -10,6 +10,7 @@
 #include "object/comm.h"
 #include "runtime/device.h"
 #include "runtime/nodes.h"
+#include "runtime/progress.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/cpu.h"
@@ -228,7 +229,9 @@ static int give_out_text(weft_comm_t *comm, weft_report_text_t *text)
     if (text->at == NULL)
         weft_out_of_memory("a report", bytes);
     text->bytes = bytes - 1;
-    return give_out(comm, text->at, bytes);
+    err = give_out(comm, text->at, bytes);
+    weft_progress(); /* the caller may not come back soon, and a packet may have been held back */
+    return err;
 }
 
 int weft_report_write(weft_comm_t *comm, const weft_rank_report_t *own, weft_report_form_t form,
