@@ -3,6 +3,7 @@
 #include "cuda/allocation.h"
 
 #include "cuda/bar.h"
+#include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -150,15 +151,42 @@ static weft_allocation_t *add_allocation(uint64_t id)
 
 /* Copies within the device that the program began by a synchronous call may still be under way when
  * it passes the buffer to MPI. This waits for them, and has the driver wait at all later ones ("API
- * synchronization behavior" in NVIDIA's description of the driver). Not all kinds of memory have
- * the attribute. */
-static void make_synchronous(const weft_allocation_t *entry)
+ * synchronization behavior" in NVIDIA's description of the driver). Memory of pools does not have
+ * the attribute: it is loose. Virtual memory may have it, but belongs to no context in which the
+ * driver would wait. */
+static void make_synchronous(weft_allocation_t *entry)
 {
     weft_visit_t visit;
     unsigned on = 1;
     if (wefti_device_enter(entry->memory.device, &visit) != MPI_SUCCESS)
         return;
-    wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS, entry->memory.base);
+    weft_cu_result_t result =
+        wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS, entry->memory.base);
+    wefti_device_leave(&visit);
+    entry->is_loose = result != WEFT_CU_SUCCESS;
+}
+
+/* A stream that is captured, or that would become part of a capture, may not be asked. */
+static bool is_stream_ours_to_ask(weft_cu_stream_t stream)
+{
+    int status = 0;
+    return wefti_cu.cuStreamIsCapturing(stream, &status) == WEFT_CU_SUCCESS && status == 0;
+}
+
+/* The same for loose memory, each time that it is passed to MPI: synchronous copies go into the
+ * default stream, of all threads or of this one. While a stream waits at a gate this may not wait
+ * for it: the gate might open only after this call. */
+static void await_copies(const weft_allocation_t *entry)
+{
+    static const weft_cu_stream_t streams[] = {WEFT_CU_STREAM_LEGACY, WEFT_CU_STREAM_PER_THREAD};
+    weft_visit_t visit;
+    if (wefti_streams_may_wait() || wefti_device_enter(entry->memory.device, &visit) != MPI_SUCCESS)
+        return;
+    for (int i = 0; i < 2; i++) {
+        if (is_stream_ours_to_ask(streams[i]) &&
+            wefti_cu.cuStreamQuery(streams[i]) == WEFT_CU_NOT_READY)
+            wefti_cu.cuStreamSynchronize(streams[i]);
+    }
     wefti_device_leave(&visit);
 }
 
@@ -186,6 +214,8 @@ static int learn_allocation(const void *buf, weft_memory_t *out)
     entry->handle_types = answers.handle_types;
     entry->pool = (weft_cu_pool_t)(uintptr_t)answers.pool;
     make_synchronous(entry);
+    if (entry->is_loose || answers.context == 0)
+        await_copies(entry);
     *out = entry->memory;
     return MPI_SUCCESS;
 }
@@ -207,6 +237,8 @@ int wefti_memory_look(const void *buf, weft_memory_t *out)
     const weft_allocation_t *known = wefti_allocation_of(answers.id);
     if (known == NULL || known->memory.device->is_dead)
         return learn_allocation(buf, out);
+    if (__builtin_expect(known->is_loose, 0))
+        await_copies(known);
     *out = known->memory;
     return MPI_SUCCESS;
 }

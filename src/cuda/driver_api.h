@@ -51,6 +51,7 @@ enum {
 };
 
 /* This handle stands for a different stream in each thread. */
+#define WEFT_CU_STREAM_LEGACY     ((weft_cu_stream_t)1)
 #define WEFT_CU_STREAM_PER_THREAD ((weft_cu_stream_t)2)
 
 enum { WEFT_CU_MEMORY_HOST = 1, WEFT_CU_MEMORY_DEVICE = 2, WEFT_CU_MEMORY_UNIFIED = 4 };
@@ -188,6 +189,7 @@ typedef struct weft_cu_copy2d {
     X(cuStreamGetCtx, cuStreamGetCtx, (weft_cu_stream_t stream, weft_cu_context_t * out))          \
     X(cuStreamQuery, cuStreamQuery, (weft_cu_stream_t stream))                                     \
     X(cuStreamSynchronize, cuStreamSynchronize, (weft_cu_stream_t stream))                         \
+    X(cuStreamIsCapturing, cuStreamIsCapturing, (weft_cu_stream_t stream, int *status))            \
     X(cuEventCreate, cuEventCreate, (weft_cu_event_t * out, unsigned flags))                       \
     X(cuEventRecord, cuEventRecord, (weft_cu_event_t event, weft_cu_stream_t stream))              \
     X(cuEventQuery, cuEventQuery, (weft_cu_event_t event))                                         \
