@@ -195,9 +195,13 @@ static void learn_hosts(void)
     }
 }
 
-int weft_detector_open(void)
+void weft_notes_open(void)
 {
     wefti_notes_open();
+}
+
+int weft_detector_open(void)
+{
     if (!weft_config.RECOVERY)
         return MPI_SUCCESS;
     int err = observe_host();

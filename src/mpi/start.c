@@ -284,6 +284,7 @@ int weft_start(int thread_level)
     err = open_layers();
     if (err == MPI_SUCCESS)
         err = weft_comm_open(); /* before others can send to us */
+    weft_notes_open();
     if (err == MPI_SUCCESS)
         err = open_transports();
     if (err != MPI_SUCCESS)

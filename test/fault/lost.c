@@ -44,8 +44,16 @@ static void await_failures(int count)
         MPI_Iprobe(0, 77, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
 }
 
+/* All that live have come here: no death makes it fail. */
+static void meet(void)
+{
+    int flag = 0;
+    MPIX_Comm_agree(MPI_COMM_WORLD, &flag);
+}
+
 static void die(int victim)
 {
+    meet();
     if (rank == victim)
         raise(SIGKILL);
 }
@@ -116,6 +124,7 @@ static void see_wild(void)
     check(acked == 1, "so many are acknowledged", acked);
     err = MPI_Test(&request, &flag, &status);
     check(err == MPI_SUCCESS, "its test gives", err);
+    meet();
     int next = (rank + 1) % size == 2 ? 3 : (rank + 1) % size;
     int previous = (rank + size - 1) % size == 2 ? 1 : (rank + size - 1) % size;
     err = MPI_Send(&rank, 1, MPI_INT, next, 5, MPI_COMM_WORLD);
@@ -148,6 +157,7 @@ int main(int argc, char **argv)
     const char *how = argc == 2 ? argv[1] : "";
     if (strcmp(how, "fatal") != 0)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    meet();
     if (strcmp(how, "finalize") == 0)
         die(1);
     else if (strcmp(how, "classes") == 0)
