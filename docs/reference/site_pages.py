@@ -13,7 +13,8 @@ CHAPTERS = {"3": "Point-to-point communication", "4": "Partitioned communication
             "15": "Profiling and the tool interface", "16": "Deprecated functions", "17": "Removed functions",
             "19": "Handles in other languages", "20": "The binary interface"}
 EXTENSIONS = "Extensions of mpix.h"
-GUIDES = ["launching", "sessions", "tool_interface", "device", "streams", "reproducible", "torch", "parallel_training", "security", "simulated"]
+GUIDES = ["launching", "manifest", "sessions", "tool_interface", "device", "streams", "reproducible", "fault_tolerance", "torch", "parallel_training",
+          "security", "simulated"]
 
 CONFIGURATION = '''\
 project = "Weft"

@@ -4,7 +4,7 @@
 #define WEFT_BASE_FENCE_MEMBERS_H
 
 /**
- * A directive of PMIx_Fence, a text: the ranks of the fence as in "0,3,4", or "" for all of the job.
+ * A directive of PMIx_Fence, a text: the ranks of the fence as in "0,3,4", or "" for all of them.
  * The fence itself names the caller and a stranger, the one rank of a job that is on no host: then
  * PMIx counts nobody and hands the call on at once. The server counts the ranks, and knows which of
  * them are lost; PMIx 4.2 goes on waiting for a rank that ended without coming to a fence.

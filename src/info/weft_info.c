@@ -26,6 +26,7 @@ static const weft_fact_t version_facts[] = {
 };
 
 static const weft_fact_t build_facts[] = {
+    {"commit", "commit", WEFT_BUILD_COMMIT},
     {"host", "machine", WEFT_BUILD_HOST},
     {"prefix", "prefix", WEFT_PREFIX},
     {"cc", "C compiler", WEFT_BUILD_CC},
@@ -35,6 +36,7 @@ static const weft_fact_t build_facts[] = {
     {"pmix", "PMIx", WEFT_FOUND_PMIX},
     {"hwloc", "hwloc", WEFT_FOUND_HWLOC},
     {"libfabric", "libfabric", WEFT_FOUND_LIBFABRIC},
+    {"jansson", "jansson", WEFT_FOUND_JANSSON},
     {"cuda", "CUDA", WEFT_FOUND_CUDA},
     {NULL, NULL, NULL},
 };

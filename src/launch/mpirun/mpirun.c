@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/delegate/delegate.h"
+#include "launch/manifest/manifest.h"
 #include "launch/mpirun/job_run.h"
 #include "launch/plan/job_plan.h"
 #include "launch/plan/launch_options.h"
@@ -40,12 +41,18 @@ static bool open_standard_files(void)
     return true;
 }
 
-static int report_error(const wl_job_plan_t *plan, int err)
+/* What mpirun returns when a job could not be started. */
+static int exit_code_after(int err)
 {
-    fprintf(stderr, "%s: %s\n", plan->launcher, weft_fail_text());
     if (err == MPI_ERR_NO_SUCH_FILE)
         return NOT_FOUND;
     return err == MPI_ERR_ACCESS ? NOT_EXECUTABLE : 1;
+}
+
+static int report_error(const wl_job_plan_t *plan, int err)
+{
+    fprintf(stderr, "%s: %s\n", plan->launcher, weft_fail_text());
+    return exit_code_after(err);
 }
 
 static void print_note(const wl_job_plan_t *plan)
@@ -54,17 +61,54 @@ static void print_note(const wl_job_plan_t *plan)
         fprintf(stderr, "%s: note: %s: no effect in this version\n", plan->launcher, plan->ignored);
 }
 
+static wl_manifest_t *then; /* of the job that is run again (--rerun); NULL: none */
+
+/* The manifest of a completed plan. */
+static int open_record(wl_job_plan_t *plan, char *const *words, wl_manifest_t **out)
+{
+    *out = NULL;
+    if (plan->manifest == NULL && then == NULL)
+        return MPI_SUCCESS;
+    int err = wl_job_plan_want_host_facts(plan);
+    return err == MPI_SUCCESS ? wl_manifest_begin(plan, words, then, out) : err;
+}
+
+static wl_recorded_end_t *list_ends(const wl_rank_ends_t *ends, int size)
+{
+    wl_recorded_end_t *list = weft_alloc_zeroed((size_t)size, sizeof(*list));
+    for (int rank = 0; rank < size && list != NULL && ends->ends != NULL; rank++) {
+        const wl_rank_end_t *end = &ends->ends[rank];
+        list[rank] =
+            (wl_recorded_end_t){.has_ended = end->fate != WL_RUNS,
+                                .is_lost = end->fate == WL_LOST && ends->plan->survives_losses,
+                                .exit_code = end->code,
+                                .signal = end->signal};
+    }
+    return list;
+}
+
+/* `ends` NULL: not known. A manifest that cannot be written fails a job that was good. */
+static void close_record(wl_manifest_t *record, const wl_job_plan_t *plan,
+                         const wl_rank_ends_t *ends, int *exit_code)
+{
+    wl_recorded_end_t *list = ends == NULL ? NULL : list_ends(ends, plan->size);
+    if (wl_manifest_end(record, *exit_code, list) != MPI_SUCCESS) {
+        fprintf(stderr, "%s: %s\n", plan->launcher, weft_fail_text());
+        *exit_code = *exit_code == 0 ? 1 : *exit_code;
+    }
+    weft_free(list);
+    wl_manifest_release(record);
+}
+
 /* Run the job, and again after the failure of a rank, as often as the plan allows. */
-static int run_until_good(wl_job_plan_t *plan, int *exit_code_out)
+static int run_until_good(wl_job_plan_t *plan, wl_job_outcome_t *out)
 {
     for (;;) {
-        wl_job_outcome_t outcome;
-        int err = wl_job_run(plan, &outcome);
-        wl_rank_ends_release(&outcome.ends);
-        *exit_code_out = outcome.exit_code;
-        if (err != MPI_SUCCESS || !outcome.has_rank_failed ||
+        int err = wl_job_run(plan, out);
+        if (err != MPI_SUCCESS || !out->has_rank_failed ||
             plan->torch.restarts >= plan->torch.max_restarts)
             return err;
+        wl_rank_ends_release(&out->ends);
         err = wl_job_plan_renew(plan);
         if (err != MPI_SUCCESS)
             return err;
@@ -82,8 +126,10 @@ static void forgo_restarts(wl_job_plan_t *plan, const char *why)
 }
 
 /* Start the ranks on this host, or by daemons of Weft. */
-static int run_ourselves(wl_job_plan_t *plan, int *exit_code_out)
+static int run_ourselves(wl_job_plan_t *plan, char *const *words, int *exit_code_out)
 {
+    wl_manifest_t *record;
+    wl_job_outcome_t outcome = {0};
     if (plan->survives_losses)
         forgo_restarts(plan, "with --enable-recovery");
     if (wl_torch_is_one_of_nodes(plan))
@@ -94,7 +140,14 @@ static int run_ourselves(wl_job_plan_t *plan, int *exit_code_out)
     if (err != MPI_SUCCESS)
         return err;
     print_note(plan);
-    return run_until_good(plan, exit_code_out);
+    err = open_record(plan, words, &record);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = run_until_good(plan, &outcome);
+    *exit_code_out = err == MPI_SUCCESS ? outcome.exit_code : exit_code_after(err);
+    close_record(record, plan, &outcome.ends, exit_code_out);
+    wl_rank_ends_release(&outcome.ends);
+    return err;
 }
 
 static int delegate_job(wl_launch_method_t method, wl_job_plan_t *plan, char **words,
@@ -107,7 +160,13 @@ static int delegate_job(wl_launch_method_t method, wl_job_plan_t *plan, char **w
     if (err != MPI_SUCCESS)
         return err;
     print_note(plan);
-    return wl_delegate_run(method, plan, words, exit_code_out);
+    wl_manifest_t *record;
+    err = open_record(plan, words, &record);
+    if (err == MPI_SUCCESS)
+        err = wl_delegate_run(method, plan, words, exit_code_out);
+    if (record != NULL)
+        close_record(record, plan, NULL, exit_code_out);
+    return err;
 }
 
 static int run_plan(wl_job_plan_t *plan, char **words)
@@ -119,7 +178,7 @@ static int run_plan(wl_job_plan_t *plan, char **words)
         report_error(plan, MPI_SUCCESS);
         return WRONG_COMMAND_LINE;
     }
-    int err = method == WL_METHOD_OWN ? run_ourselves(plan, &exit_code)
+    int err = method == WL_METHOD_OWN ? run_ourselves(plan, words, &exit_code)
                                       : delegate_job(method, plan, words, &exit_code);
     return err == MPI_SUCCESS ? exit_code : report_error(plan, err);
 }
@@ -159,6 +218,10 @@ int main(int argc, char **argv)
     if (!open_standard_files())
         return 1;
     if (wl_options_expand(argc, argv, &command) != MPI_SUCCESS) {
+        fprintf(stderr, "%s: %s\n", wl_options_launcher(argv), weft_fail_text());
+        return WRONG_COMMAND_LINE;
+    }
+    if (wl_rerun_expand(&command, &then) != MPI_SUCCESS) {
         fprintf(stderr, "%s: %s\n", wl_options_launcher(argv), weft_fail_text());
         return WRONG_COMMAND_LINE;
     }

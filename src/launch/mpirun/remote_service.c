@@ -9,6 +9,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static __attribute__((format(printf, 4, 5))) void
@@ -65,11 +66,27 @@ static void service_start_ranks(wli_remote_job_t *remote)
     remote->is_started = true;
 }
 
+/* A job that is started again tells them again. */
+static void take_host_facts(const wli_remote_job_t *remote, int host, wl_reader_t *reader)
+{
+    wl_variables_t *facts = remote->base.plan->host_facts;
+    while (facts != NULL && reader->left > 0 && !reader->has_failed) {
+        char name[64];
+        const char *entry = wl_read_text(reader);
+        const char *equals = entry == NULL ? NULL : strchr(entry, '=');
+        if (equals == NULL || (size_t)(equals - entry) >= sizeof(name))
+            continue;
+        snprintf(name, sizeof(name), "%.*s", (int)(equals - entry), entry);
+        wl_variables_set(&facts[host], name, equals + 1);
+    }
+}
+
 static void remote_take_ready(void *owner, const wl_message_t *message)
 {
     wli_remote_job_t *remote = owner;
     wl_reader_t reader = wl_read_begin(message);
     remote->is_oversubscribed |= wl_read_u32(&reader) != 0;
+    take_host_facts(remote, message->from - 1, &reader);
     remote->ready++;
     if (remote->ready == wli_remote_placement(remote)->host_count && !remote->is_cancelled)
         service_start_ranks(remote);

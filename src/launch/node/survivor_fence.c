@@ -14,21 +14,21 @@
 #include <string.h>
 
 /* A rank that waits for the end of the fence. */
-typedef struct caller {
+typedef struct fence_caller {
     weft_link_t link;
     int rank;
     pmix_modex_cbfunc_t answer;
     void *cookie;
-} caller_t;
+} fence_caller_t;
 
-typedef struct fence {
+typedef struct survivor_fence {
     weft_link_t link;
     int *ranks; /* [count] ascending; count 0: all ranks of the job */
     int count;
     weft_list_t callers;
     wl_byte_queue_t data; /* of all that have come, one behind the other */
     bool is_complete;     /* as far as this host goes */
-} fence_t;
+} survivor_fence_t;
 
 /* Upcalls come on a thread of PMIx, answers and losses on the main thread. */
 static struct {
@@ -83,7 +83,7 @@ static bool read_members(const char *text, int **ranks_out, int *count_out)
     return ranks != NULL;
 }
 
-static bool takes_part(const fence_t *fence, int rank)
+static bool takes_part(const survivor_fence_t *fence, int rank)
 {
     for (int i = 0; i < fence->count; i++) {
         if (fence->ranks[i] == rank)
@@ -92,10 +92,10 @@ static bool takes_part(const fence_t *fence, int rank)
     return fence->count == 0;
 }
 
-static caller_t *find_caller(const fence_t *fence, int rank)
+static fence_caller_t *find_caller(const survivor_fence_t *fence, int rank)
 {
     for (weft_link_t *link = fence->callers.next; link != &fence->callers; link = link->next) {
-        caller_t *caller = WEFT_ELEMENT(link, caller_t, link);
+        fence_caller_t *caller = WEFT_ELEMENT(link, fence_caller_t, link);
         if (caller->rank == rank)
             return caller;
     }
@@ -103,7 +103,7 @@ static caller_t *find_caller(const fence_t *fence, int rank)
 }
 
 /* Have all ranks of this host come that are not lost? */
-static bool have_all_come(const fence_t *fence)
+static bool have_all_come(const survivor_fence_t *fence)
 {
     for (int i = 0; i < desk.ours->count; i++) {
         int rank = desk.ours->ranks[i];
@@ -115,17 +115,17 @@ static bool have_all_come(const fence_t *fence)
 
 /* ---- The fence's life ---- */
 
-static fence_t *find_or_open(int *ranks, int count)
+static survivor_fence_t *find_or_open(int *ranks, int count)
 {
     for (weft_link_t *link = desk.open.next; link != &desk.open; link = link->next) {
-        fence_t *fence = WEFT_ELEMENT(link, fence_t, link);
+        survivor_fence_t *fence = WEFT_ELEMENT(link, survivor_fence_t, link);
         if (fence->count == count &&
             (count == 0 || memcmp(fence->ranks, ranks, (size_t)count * sizeof(int)) == 0)) {
             weft_free(ranks);
             return fence;
         }
     }
-    fence_t *fence = weft_alloc_zeroed(1, sizeof(*fence));
+    survivor_fence_t *fence = weft_alloc_zeroed(1, sizeof(*fence));
     if (fence == NULL) {
         weft_free(ranks);
         return NULL;
@@ -137,7 +137,8 @@ static fence_t *find_or_open(int *ranks, int count)
     return fence;
 }
 
-static void answer_caller(caller_t *caller, pmix_status_t status, const char *data, size_t bytes)
+static void answer_caller(fence_caller_t *caller, pmix_status_t status, const char *data,
+                          size_t bytes)
 {
     char *copy = bytes > 0 ? weft_alloc(bytes) : NULL;
     if (copy != NULL)
@@ -153,13 +154,13 @@ static void answer_caller(caller_t *caller, pmix_status_t status, const char *da
 static void survivor_fence_ended(pmix_status_t status, const char *data, size_t bytes, void *cookie,
                                  pmix_release_cbfunc_t release, void *release_cookie)
 {
-    fence_t *fence = cookie;
+    survivor_fence_t *fence = cookie;
     weft_link_t *link;
     pthread_mutex_lock(&desk.lock);
     weft_list_remove(&fence->link);
     pthread_mutex_unlock(&desk.lock);
     while ((link = weft_list_pop(&fence->callers)) != NULL)
-        answer_caller(WEFT_ELEMENT(link, caller_t, link), status, data, bytes);
+        answer_caller(WEFT_ELEMENT(link, fence_caller_t, link), status, data, bytes);
     if (release != NULL)
         release(release_cookie);
     wl_queue_release(&fence->data);
@@ -168,7 +169,7 @@ static void survivor_fence_ended(pmix_status_t status, const char *data, size_t 
 }
 
 /* All ranks of this host have come: the other hosts are next, if there are any. */
-static void pass_fence_on(fence_t *fence)
+static void pass_fence_on(survivor_fence_t *fence)
 {
     const wl_exchange_fence_t whole = {.ranks = fence->ranks,
                                        .count = fence->count,
@@ -182,7 +183,7 @@ static void pass_fence_on(fence_t *fence)
 }
 
 /* Mark it complete if it is, once; the caller passes it on without the lock. */
-static bool completes(fence_t *fence)
+static bool completes(survivor_fence_t *fence)
 {
     if (fence->is_complete || !have_all_come(fence))
         return false;
@@ -201,15 +202,15 @@ static int caller_rank(const wl_fence_call_t *call)
 
 static pmix_status_t enter(const wl_fence_call_t *call, int *ranks, int count)
 {
-    caller_t *caller = weft_alloc(sizeof(*caller));
+    fence_caller_t *caller = weft_alloc(sizeof(*caller));
     pthread_mutex_lock(&desk.lock);
-    fence_t *fence = caller == NULL ? NULL : find_or_open(ranks, count);
+    survivor_fence_t *fence = caller == NULL ? NULL : find_or_open(ranks, count);
     int rank = caller_rank(call);
     bool is_new = fence != NULL && find_caller(fence, rank) == NULL &&
                   wl_queue_append(&fence->data, call->data, call->bytes);
     bool is_complete = false;
     if (is_new) {
-        *caller = (caller_t){.rank = rank, .answer = call->answer, .cookie = call->cookie};
+        *caller = (fence_caller_t){.rank = rank, .answer = call->answer, .cookie = call->cookie};
         weft_list_append(&fence->callers, &caller->link);
         is_complete = completes(fence);
     }
@@ -236,10 +237,10 @@ bool wl_survivor_fence_take(const wl_fence_call_t *call, pmix_status_t *status_o
 }
 
 /* One that the loss completes; NULL: there is none. */
-static fence_t *next_complete(void)
+static survivor_fence_t *next_complete(void)
 {
     for (weft_link_t *link = desk.open.next; link != &desk.open; link = link->next) {
-        fence_t *fence = WEFT_ELEMENT(link, fence_t, link);
+        survivor_fence_t *fence = WEFT_ELEMENT(link, survivor_fence_t, link);
         if (completes(fence))
             return fence;
     }
@@ -248,7 +249,7 @@ static fence_t *next_complete(void)
 
 void wl_survivor_fences_lose(int rank)
 {
-    fence_t *fence;
+    survivor_fence_t *fence;
     pthread_mutex_lock(&desk.lock);
     desk.is_lost[desk.placement->local_rank[rank]] = true;
     while ((fence = next_complete()) != NULL) {

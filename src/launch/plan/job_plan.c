@@ -383,8 +383,21 @@ int wl_job_plan_environment(const wl_job_plan_t *plan, int rank, wl_variables_t 
     return MPI_SUCCESS;
 }
 
+int wl_job_plan_want_host_facts(wl_job_plan_t *plan)
+{
+    plan->wants_host_facts = true;
+    plan->host_facts =
+        weft_alloc_zeroed((size_t)plan->placement.host_count, sizeof(*plan->host_facts));
+    return plan->host_facts != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_NO_MEM, "a list of %d hosts", plan->placement.host_count);
+}
+
 void wl_job_plan_release(wl_job_plan_t *plan)
 {
+    for (int i = 0; plan->host_facts != NULL && i < plan->placement.host_count; i++)
+        wl_variables_release(&plan->host_facts[i]);
+    weft_free(plan->host_facts);
     for (int i = 0; i < plan->app_count; i++) {
         weft_free(plan->apps[i].path);
         weft_free(plan->apps[i].own_words);

@@ -92,6 +92,9 @@ typedef struct wl_job_plan {
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool survives_losses; /* a rank that dies does not end the job */
     bool wants_help, wants_version;
+    const char *manifest;        /* file that says what was run (--manifest); NULL: none */
+    bool wants_host_facts;       /* daemons tell what their hosts are made of */
+    wl_variables_t *host_facts;  /* [host_count] what they have told; NULL: not wanted */
     const char *simulated_hosts; /* of --simulate-hosts; NULL: not given */
     char ignored[256];           /* given options that have no effect, for one note to the user */
     wl_environment_rules_t rules;
@@ -106,9 +109,12 @@ int wl_job_plan_read_hosts(wl_job_plan_t *plan);
  */
 int wl_job_plan_complete(wl_job_plan_t *plan);
 
-/** Change what is to differ when a job that has failed is started again: its name, the port at which
- *  its ranks meet, the number of restarts. Errors of wl_job_plan_complete(). */
+/** Change what is to differ when a job that has failed is started again: its name, the port at
+ *  which its ranks meet, the number of restarts. Errors of wl_job_plan_complete(). */
 int wl_job_plan_renew(wl_job_plan_t *plan);
+
+/** Make room for what is told of the hosts of a completed plan. MPI_ERR_NO_MEM. */
+int wl_job_plan_want_host_facts(wl_job_plan_t *plan);
 
 /** Make an application's environment from the inherited variables and the rules. MPI_ERR_NO_MEM. */
 int wl_job_plan_apply_rules(const wl_job_plan_t *plan, const wl_variables_t *inherited,

@@ -73,20 +73,32 @@ const char *wl_options_launcher(char **argv)
 
 /* ---- a file of options ---- */
 
-/* The index of --configfile in argv; -1: it is not there. */
-static int find_config_file(int argc, char **argv, const char **path_out, int *end_out)
+/* Behind the option at argv[i] and its values; argc or more: they are not all there. 0: there is no
+ * such option, of which the parser complains. */
+static int behind_option(char **argv, int i, const wli_option_t **option_out,
+                         const char **equals_out)
 {
+    char name[64];
+    *option_out = option_of(argv[i], name, equals_out);
+    if (*option_out == NULL)
+        return 0;
+    int values = wli_option_arguments(*option_out);
+    return i + 1 + values - (*equals_out != NULL && values > 0);
+}
+
+/* The index of an option with one value in argv[begin..]; -1: it is not there. */
+static int find_option(int argc, char **argv, const char *name, const char **value_out,
+                       int *end_out)
+{
+    const wli_option_t *wanted = wli_option_find(name), *option;
+    const char *equals;
     for (int i = 1; i < argc; i++) {
         while (i < argc && begins_option(argv[i])) {
-            char name[64];
-            const char *equals;
-            const wli_option_t *option = option_of(argv[i], name, &equals);
-            if (option == NULL) /* the parser complains of it */
+            int next = behind_option(argv, i, &option, &equals);
+            if (next == 0)
                 return -1;
-            int values = wli_option_arguments(option);
-            int next = i + 1 + values - (equals != NULL && values > 0);
-            if (wli_option_is_config_file(option) && next <= argc) {
-                *path_out = equals != NULL ? equals + 1 : argv[i + 1];
+            if (option == wanted && next <= argc) {
+                *value_out = equals != NULL ? equals + 1 : argv[i + 1];
                 *end_out = next;
                 return i;
             }
@@ -98,11 +110,31 @@ static int find_config_file(int argc, char **argv, const char **path_out, int *e
     return -1;
 }
 
+int wl_options_find(const wl_words_t *line, const char *name, const char **value_out, int *end_out)
+{
+    int program = wl_options_program_at(line);
+    return find_option(program, line->words, name, value_out, end_out);
+}
+
+int wl_options_program_at(const wl_words_t *line)
+{
+    const wli_option_t *option;
+    const char *equals;
+    int i = 1;
+    while (i < line->count && begins_option(line->words[i])) {
+        int next = behind_option(line->words, i, &option, &equals);
+        if (next == 0 || next > line->count)
+            return line->count;
+        i = next;
+    }
+    return i;
+}
+
 int wl_options_expand(int argc, char **argv, wl_words_t *out)
 {
     const char *path = NULL;
     wl_words_t whole = {.words = argv, .count = argc}, file = {0};
-    int end = argc, begin = find_config_file(argc, argv, &path, &end);
+    int end = argc, begin = find_option(argc, argv, "configfile", &path, &end);
     *out = (wl_words_t){0};
     if (begin < 0)
         return wl_words_splice(&whole, argc, argc, &file, out);

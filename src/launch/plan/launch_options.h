@@ -14,6 +14,13 @@
  */
 int wl_options_expand(int argc, char **argv, wl_words_t *out);
 
+/** The index of an option with one value in front of the first program, with its value and the
+ *  index behind it; -1: it is not there. */
+int wl_options_find(const wl_words_t *line, const char *name, const char **value_out, int *end_out);
+
+/** The index of the first program; line->count: there is none, or the options are wrong. */
+int wl_options_program_at(const wl_words_t *line);
+
 /**
  * Read argv (its ':' are replaced by NULL; the plan points into it). `out` is to be released in any
  * case. With wants_help or wants_version set there may be no application.

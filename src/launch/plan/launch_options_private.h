@@ -47,7 +47,4 @@ int wli_option_arguments(const wli_option_t *option);
 /** Complain of an option that does not exist, with the nearest name. Returns MPI_ERR_ARG. */
 int wli_option_refuse(const char *word, const char *name);
 
-/** Is it --configfile, which is replaced by the words of the file before the rest is parsed? */
-bool wli_option_is_config_file(const wli_option_t *option);
-
 #endif

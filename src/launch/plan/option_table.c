@@ -246,6 +246,21 @@ static int option_survive_losses(const wli_given_t *given)
     return wl_variables_set(&given->plan->rules.set, "WEFT_RECOVERY", "yes");
 }
 
+static int option_set_manifest(const wli_given_t *given)
+{
+    given->plan->manifest = given->values[0];
+    return given->values[0][0] != '\0'
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_ARG, "%s wants the name of a file", given->word);
+}
+
+/* As of --configfile: the first one was replaced by what it names. */
+static int option_refuse_rerun(const wli_given_t *given)
+{
+    return weft_fail(MPI_ERR_ARG, "%s %s: there can be only one of it, in front of the first ':'",
+                     given->word, given->values[0]);
+}
+
 static int option_set_launcher(const wli_given_t *given)
 {
     given->plan->route.launcher = given->values[0];
@@ -417,6 +432,10 @@ static const wli_option_t options[] = {
      "none: bind no rank; else each to its share of the cores, if there are enough"},
     {"nooversubscribe", "", option_forbid_oversubscription, "Refuse more ranks than cores"},
     {"report", "", option_want_report, "Print what the job runs on and what costs it speed"},
+    {"manifest", "FILE", option_set_manifest,
+     "Write to a JSON file what is run, on what, and how it ends"},
+    {"rerun", "FILE", option_refuse_rerun,
+     "Run again what a manifest says, and name what is different now"},
     {"simulate-hosts", "N", option_simulate_hosts,
      "Ranks of this host as if they were on N hosts: no memory is shared between these"},
     {"simulate-link", "SPEED[,TIME]", option_simulate_link,
@@ -518,11 +537,6 @@ int wli_option_refuse(const char *word, const char *name)
     const char *nearest = weft_nearest(name, names, count);
     return weft_fail(MPI_ERR_ARG, "there is no option %s; the nearest is %s%s (--help shows all)",
                      word, nearest[1] == '\0' ? "-" : "--", nearest);
-}
-
-bool wli_option_is_config_file(const wli_option_t *option)
-{
-    return option->apply == option_refuse_config_file;
 }
 
 static void print_option(const wli_option_t *option)

@@ -2,6 +2,7 @@
 #include "launch/tree/daemon_private.h"
 
 #include "base/fail.h"
+#include "launch/node/host_facts.h"
 #include "launch/tree/rank_message.h"
 #include "mpi.h"
 
@@ -176,7 +177,13 @@ void wli_daemon_tell_end_of_output(wli_daemon_t *daemon)
 void wli_daemon_tell_ready(wli_daemon_t *daemon)
 {
     wl_writer_t body = {0};
+    wl_variables_t facts = {0};
     wl_write_u32(&body, daemon->node.ours->count > daemon->job.plan.cores);
+    if (daemon->job.plan.wants_host_facts && wl_host_facts_collect(&facts) == MPI_SUCCESS) {
+        for (int i = 0; i < facts.count; i++)
+            wl_write_text(&body, facts.entries[i]);
+    }
+    wl_variables_release(&facts);
     wl_router_send(&daemon->router, WL_MSG_READY, 0, &body);
     wl_writer_release(&body);
 }
