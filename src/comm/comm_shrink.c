@@ -166,8 +166,7 @@ static void failed_are_known(const weft_decision_t *decision, void *owner)
 {
     shrink_t *shrink = owner;
     memcpy(shrink->failed, decision->failed, set_bytes_of(shrink->request.comm));
-    int err =
-        weft_consensus_begin(shrink->request.comm, make_part(shrink), part_is_judged, shrink);
+    int err = weft_consensus_begin(shrink->request.comm, make_part(shrink), part_is_judged, shrink);
     if (err != MPI_SUCCESS)
         end_shrink(shrink, err);
 }

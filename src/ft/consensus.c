@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ft/consensus.h"
 
+#include "ft/member_set_private.h"
 #include "ft/note_private.h"
 #include "pt2pt/pt2pt.h"
 #include "runtime/failures.h"
@@ -35,9 +36,9 @@ typedef struct turn {
     agreed_t value;
     /* As the leader. */
     bool has_proposed;
-    int best;           /* the highest ballot that members have accepted before; NOBODY */
-    agreed_t brought;   /* the flags joined, the failures known to any; or the value of `best` */
-    uint8_t *unacked;   /* members that one has not acknowledged */
+    int best;         /* the highest ballot that members have accepted before; NOBODY */
+    agreed_t brought; /* the flags joined, the failures known to any; or the value of `best` */
+    uint8_t *unacked; /* members that one has not acknowledged */
     uint8_t *own_unacked;
     int32_t own_flag;
     uint8_t *have_told, *have_accepted;
@@ -60,33 +61,6 @@ typedef struct consensus {
 
 static weft_list_t all = {&all, &all};
 static int depth; /* of calls that hold a consensus: none is freed meanwhile */
-
-/* ---- sets ---- */
-
-static bool set_has(const uint8_t *set, int rank)
-{
-    return (set[rank / 8] >> rank % 8 & 1) != 0;
-}
-
-static void set_add(uint8_t *set, int rank)
-{
-    set[rank / 8] |= (uint8_t)(1u << rank % 8);
-}
-
-static void set_join(uint8_t *set, const uint8_t *more, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        set[i] |= more[i];
-}
-
-static bool sets_meet(const uint8_t *one, const uint8_t *two, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        if ((one[i] & two[i]) != 0)
-            return true;
-    }
-    return false;
-}
 
 /* One that has left in order has the decision of MPI_Finalize, and tells nobody. */
 static bool is_alive(const consensus_t *c, int rank)
@@ -228,7 +202,7 @@ static int consensus_of(weft_comm_t *whole, consensus_t **out)
 typedef struct outgoing {
     wefti_note_kind_t kind;
     int ballot;
-    const agreed_t *value;   /* NULL: none */
+    const agreed_t *value;  /* NULL: none */
     const uint8_t *unacked; /* NULL: none */
 } outgoing_t;
 
@@ -373,15 +347,14 @@ static void lead(consensus_t *c, turn_t *turn)
         if (!have_all(c, turn->have_told))
             return;
         choose_value(c, turn);
-        tell_others(c, turn,
-                    &(outgoing_t){
-                        .kind = WEFTI_NOTE_PROPOSE, .ballot = c->rank, .value = &turn->value});
+        tell_others(
+            c, turn,
+            &(outgoing_t){.kind = WEFTI_NOTE_PROPOSE, .ballot = c->rank, .value = &turn->value});
     }
     if (!have_all(c, turn->have_accepted))
         return;
-    tell_others(
-        c, turn,
-        &(outgoing_t){.kind = WEFTI_NOTE_DECIDE, .ballot = c->rank, .value = &turn->value});
+    tell_others(c, turn,
+                &(outgoing_t){.kind = WEFTI_NOTE_DECIDE, .ballot = c->rank, .value = &turn->value});
     decide(c, turn, &turn->value);
 }
 

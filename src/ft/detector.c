@@ -151,11 +151,12 @@ static void detector_failed(int process)
     wefti_consensus_lose();
 }
 
-static __attribute__((noreturn)) void end_self(int source)
+/* MPI_Abort would end the job, which goes on without this rank. */
+static void end_self(int source)
 {
     WEFT_LOG(WEFT_ERROR, "ft", "rank %d takes this rank for dead, and has told the others: it ends",
              weft_process_rank(source));
-    _exit(1);
+    raise(SIGKILL);
 }
 
 void weft_declare_failed(int process, const char *why)

@@ -16,7 +16,8 @@
 /** Take what others tell; before the transports are opened, as they may do so at once. */
 void weft_notes_open(void);
 
-/** Begin to observe; when the transports are open. Does nothing without WEFT_RECOVERY. MPI_ERR_NO_MEM, MPI_ERR_INTERN, MPI_ERR_OTHER with a text. */
+/** Begin to observe; when the transports are open. Does nothing without WEFT_RECOVERY.
+ *  MPI_ERR_NO_MEM, MPI_ERR_INTERN with a text. */
 int weft_detector_open(void);
 void weft_detector_close(void);
 

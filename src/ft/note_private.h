@@ -27,7 +27,7 @@ typedef enum wefti_note_kind {
 
 typedef struct wefti_note {
     uint32_t kind;
-    int32_t rank;    /* of a failure; otherwise the sender's in the communicator */
+    int32_t rank; /* of a failure; otherwise the sender's in the communicator */
     uint32_t context;
     uint32_t check;  /* of the members: wefti_check_of() */
     uint32_t number; /* of an agreement, counted by the communicator's members alike */

@@ -147,6 +147,7 @@ int PMPIX_Comm_failure_ack(MPI_Comm handle)
 
 /** Gives the group of the ranks whose failures have been acknowledged (mpix.h). Local. The caller
  *  frees the group.
+ *  @param[out] failedgrp  in the order of MPIX_Comm_get_failed
  *  @see MPIX_Comm_failure_ack, MPIX_Comm_get_failed */
 WEFT_API(MPIX_Comm_failure_get_acked);
 int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp)
@@ -214,8 +215,8 @@ static int check_agree(weft_call_t *call, MPI_Comm handle, const int *flag, weft
  *  get the same flag and the same error.
  *  @param[in,out] flag  this rank's flag, then the AND of all; it is set also when the call returns
  *      MPIX_ERR_PROC_FAILED
- *  @error MPIX_ERR_PROC_FAILED  a rank of comm has failed, and not all of the others have
- *      acknowledged that
+ *  @note The error is of class MPIX_ERR_PROC_FAILED if a rank of comm has failed, and not all others
+ *      have acknowledged that.
  *  @see MPIX_Comm_iagree, MPIX_Comm_ack_failed, MPIX_Comm_shrink */
 WEFT_API(MPIX_Comm_agree);
 int PMPIX_Comm_agree(MPI_Comm handle, int *flag)
@@ -296,7 +297,10 @@ int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *out)
 {
     weft_call_t call = weft_call_begin("MPIX_Comm_ishrink");
     weft_request_t *request;
-    int err = weft_check_output(out, "request");
+    weft_comm_t *checked;
+    int err = weft_check_comm(&call, comm, &checked);
+    if (err == MPI_SUCCESS)
+        err = weft_check_output(out, "request");
     if (err == MPI_SUCCESS)
         err = begin_shrink(&call, comm, newcomm, &request);
     if (err == MPI_SUCCESS)

@@ -83,6 +83,17 @@ static void cut_endpoint(int process)
     endpoint->asked = 0;
 }
 
+void weft_pt2pt_send_note(int process, const void *note, size_t bytes)
+{
+    weft_endpoint_t *endpoint = weft_process_endpoint(process);
+    if (endpoint == NULL || endpoint->is_lost)
+        return;
+    weft_header_t header = weft_header(WEFT_PACKET_NOTE, (uint32_t)bytes, 0, 0);
+    wefti_send_in_order(endpoint, &header, note);
+    if (endpoint->holds_back)
+        endpoint->link->flush(endpoint);
+}
+
 /* ---- errors ---- */
 
 int wefti_fail_lost(int process)
@@ -172,8 +183,8 @@ bool wefti_recv_is_refused(weft_recv_t *recv)
 {
     const weft_recv_args_t *args = &recv->args;
     int err = wefti_check_source(args->comm, args->source);
-    if (err == MPI_SUCCESS || (recv->may_pend && args->source == MPI_ANY_SOURCE &&
-                               err == MPIX_ERR_PROC_FAILED))
+    if (err == MPI_SUCCESS ||
+        (recv->may_pend && args->source == MPI_ANY_SOURCE && err == MPIX_ERR_PROC_FAILED))
         return false;
     weft_request_note_error(&recv->request, err);
     if (recv->device == NULL || wefti_device_recv_stop(recv))
@@ -183,8 +194,8 @@ bool wefti_recv_is_refused(weft_recv_t *recv)
 
 void wefti_recv_note_queued(weft_recv_t *recv)
 {
-    int process = recv->args.source == MPI_ANY_SOURCE ? unacknowledged(recv->args.comm)
-                                                      : WEFT_NO_PROCESS;
+    int process =
+        recv->args.source == MPI_ANY_SOURCE ? unacknowledged(recv->args.comm) : WEFT_NO_PROCESS;
     if (recv->may_pend && process != WEFT_NO_PROCESS)
         suspend_recv(recv, process);
 }

@@ -29,8 +29,8 @@ typedef struct weft_send {
     bool is_queued;     /* in the endpoint's list */
     bool is_registered; /* `registration` is set: the peer may read the data */
     weft_registration_t registration;
-    void *payload;       /* of a WEFT_SEND_CONTROL, from weft_alloc; NULL: as above */
-    struct weft_device_send *device;   /* device_send.c; NULL: host memory */
+    void *payload;                   /* of a WEFT_SEND_CONTROL, from weft_alloc; NULL: as above */
+    struct weft_device_send *device; /* device_send.c; NULL: host memory */
     weft_cancellable_t cancel;
     struct weft_send *next; /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
@@ -81,8 +81,8 @@ typedef struct weft_pt2pt {
     int lost_peers;
     bool has_trouble;           /* a peer is lost, or a communicator is revoked */
     weft_context_set_t revoked; /* contexts of revoked communicators, even ones */
-    bool is_network_lost; /* no rank of another host can be reached */
-    char lost_text[384];  /* why the last peer was lost */
+    bool is_network_lost;       /* no rank of another host can be reached */
+    char lost_text[384];        /* why the last peer was lost */
 } weft_pt2pt_t;
 
 extern weft_pt2pt_t wefti_pt2pt;
@@ -148,8 +148,7 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 /** The same with the error of `failed`. */
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                       const weft_request_t *failed);
-/** Send a packet that is no answer, in its place among the messages to the peer. The payload is at
- * most a weft_cts_t. */
+/** Send a packet that is no answer, in its place among the messages to the peer. */
 void wefti_send_in_order(weft_endpoint_t *endpoint, const weft_header_t *header,
                          const void *payload);
 void wefti_send_cts(int source, const weft_header_t *header, const void *payload);

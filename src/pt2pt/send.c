@@ -311,8 +311,13 @@ static void enqueue_payload(weft_endpoint_t *endpoint, const weft_header_t *head
                             const void *payload)
 {
     weft_send_t *send = enqueue_control(endpoint, header);
+    void *room = &send->cts;
+    if (header->bytes > sizeof(send->cts))
+        room = send->payload = weft_alloc(header->bytes);
+    if (room == NULL)
+        weft_out_of_memory("the answer to a message", header->bytes);
     if (header->bytes > 0)
-        memcpy(&send->cts, payload, header->bytes);
+        memcpy(room, payload, header->bytes);
 }
 
 void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
@@ -331,37 +336,13 @@ void wefti_send_in_order(weft_endpoint_t *endpoint, const weft_header_t *header,
         enqueue_payload(endpoint, header, payload);
 }
 
-/* The same for payloads of any length. */
-static void enqueue_copy(weft_endpoint_t *endpoint, const weft_header_t *header,
-                         const void *payload)
-{
-    weft_send_t *send = enqueue_control(endpoint, header);
-    send->payload = weft_alloc(header->bytes);
-    if (send->payload == NULL)
-        weft_out_of_memory("the answer to a message", header->bytes);
-    memcpy(send->payload, payload, header->bytes);
-}
-
-void weft_pt2pt_send_note(int process, const void *note, size_t bytes)
-{
-    weft_endpoint_t *endpoint = weft_process_endpoint(process);
-    if (endpoint == NULL || endpoint->is_lost)
-        return;
-    weft_header_t header = weft_header(WEFT_PACKET_NOTE, (uint32_t)bytes, 0, 0);
-    if (wefti_sends_to(endpoint)->waiting_first != NULL ||
-        !send_without_request(endpoint, &header, note))
-        enqueue_copy(endpoint, &header, note);
-    else if (endpoint->holds_back)
-        endpoint->link->flush(endpoint);
-}
-
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                       const weft_request_t *failed)
 {
     weft_packet_error_t packet_error = wefti_packet_error(failed);
     weft_header_t header = weft_header_for(kind, request, sizeof(packet_error));
     if (!send_without_request(endpoint, &header, &packet_error))
-        enqueue_copy(endpoint, &header, &packet_error);
+        enqueue_payload(endpoint, &header, &packet_error);
 }
 
 /* Unlike an answer it has its place among the messages to this peer. */
@@ -376,7 +357,7 @@ void weft_send_failed_data(const weft_send_args_t *args, int error)
         weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), args->context, args->tag);
     if (wefti_sends_to(endpoint)->waiting_first != NULL ||
         !send_without_request(endpoint, &header, &packet_error))
-        enqueue_copy(endpoint, &header, &packet_error);
+        enqueue_payload(endpoint, &header, &packet_error);
 }
 
 /* The send that an answer names, if that is what it waits for. */

@@ -58,7 +58,7 @@ static int silent; /* number of things that are awaited and ring no doorbell */
 static bool must_nap;
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
 static int64_t sleep_most_ns; /* 0: until the doorbell is rung */
-static atomic_int sleepers; /* threads of this process in sleep_on_doorbell() */
+static atomic_int sleepers;   /* threads of this process in sleep_on_doorbell() */
 
 enum { SLEEPS_IN_POLL = 1 };
 

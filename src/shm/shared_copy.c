@@ -104,15 +104,14 @@ static void withdraw(weft_copy_job_t *job)
         continue;
 }
 
-/* The memory of a process that has died cannot be read, also before its parent has waited for it. */
+/* Memory of a process that has died cannot be read, also before its parent has waited for it. */
 static bool is_dead(pid_t pid, uint64_t address)
 {
     char byte;
     return !copy_all(process_vm_readv, pid, &byte, address, sizeof(byte));
 }
 
-/* A sender that is stopped in the middle of a chunk, by a debugger say, can take for ever. False:
- * it has died there. */
+/* A sender that is stopped in the middle of a chunk can take for ever. False: it has died. */
 static bool await_helper(weft_copy_job_t *job, pid_t pid, unsigned helped)
 {
     for (int polls = 1;; polls += polls <= POLLS_AWAKE) {

@@ -185,7 +185,8 @@ static int do_persistent(const place_t *at)
 {
     MPI_Request request;
     fill(out, SMALL, at->rank, at->round);
-    int err = MPI_Allreduce_init(out, in, SMALL, MPI_INT, MPI_SUM, at->comm, MPI_INFO_NULL, &request);
+    int err =
+        MPI_Allreduce_init(out, in, SMALL, MPI_INT, MPI_SUM, at->comm, MPI_INFO_NULL, &request);
     if (err != MPI_SUCCESS)
         return err;
     for (int i = 0; err == MPI_SUCCESS && i < 5; i++) {
@@ -342,10 +343,11 @@ static int do_partitioned(const place_t *at)
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     int next = (at->rank + 1) % at->size, previous = (at->rank + at->size - 1) % at->size;
     fill(out, 4 * SMALL, at->rank, at->round);
-    int err = MPI_Precv_init(in, 4, SMALL, MPI_INT, previous, 6, at->comm, MPI_INFO_NULL,
-                             &requests[0]);
+    int err =
+        MPI_Precv_init(in, 4, SMALL, MPI_INT, previous, 6, at->comm, MPI_INFO_NULL, &requests[0]);
     if (err == MPI_SUCCESS)
-        err = MPI_Psend_init(out, 4, SMALL, MPI_INT, next, 6, at->comm, MPI_INFO_NULL, &requests[1]);
+        err =
+            MPI_Psend_init(out, 4, SMALL, MPI_INT, next, 6, at->comm, MPI_INFO_NULL, &requests[1]);
     for (int i = 0; err == MPI_SUCCESS && i < 2; i++)
         err = MPI_Start(&requests[i]);
     for (int i = 0; err == MPI_SUCCESS && i < 4; i++)
@@ -410,18 +412,28 @@ static const struct {
     const char *name;
     int (*run)(const place_t *at);
 } operations[] = {
-    {"barrier", do_barrier},         {"allreduce", do_allreduce},
+    {"barrier", do_barrier},
+    {"allreduce", do_allreduce},
     {"allreduce_large", do_allreduce_large},
-    {"bcast", do_bcast},             {"alltoall", do_alltoall},
+    {"bcast", do_bcast},
+    {"alltoall", do_alltoall},
     {"gather_scatter", do_gather_scatter},
-    {"scan", do_scan},               {"reduce_scatter", do_reduce_scatter},
-    {"iallreduce", do_iallreduce},   {"persistent", do_persistent},
-    {"ring", do_ring},               {"ring_large", do_ring_large},
-    {"ring_sync", do_ring_sync},     {"sendrecv", do_sendrecv},
-    {"any_source", do_any_source},   {"neighbors", do_neighbors},
-    {"inter", do_inter},             {"dup", do_dup},
-    {"partitioned", do_partitioned}, {"agree", do_agree},
-    {"iagree", do_iagree},           {"shrink", do_shrink},
+    {"scan", do_scan},
+    {"reduce_scatter", do_reduce_scatter},
+    {"iallreduce", do_iallreduce},
+    {"persistent", do_persistent},
+    {"ring", do_ring},
+    {"ring_large", do_ring_large},
+    {"ring_sync", do_ring_sync},
+    {"sendrecv", do_sendrecv},
+    {"any_source", do_any_source},
+    {"neighbors", do_neighbors},
+    {"inter", do_inter},
+    {"dup", do_dup},
+    {"partitioned", do_partitioned},
+    {"agree", do_agree},
+    {"iagree", do_iagree},
+    {"shrink", do_shrink},
 };
 enum { OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
