@@ -215,7 +215,7 @@ static int check_agree(weft_call_t *call, MPI_Comm handle, const int *flag, weft
  *  get the same flag and the same error.
  *  @param[in,out] flag  this rank's flag, then the AND of all; it is set also when the call returns
  *      MPIX_ERR_PROC_FAILED
- *  @note The error is of class MPIX_ERR_PROC_FAILED if a rank of comm has failed, and not all others
+ *  @note The error is of class MPIX_ERR_PROC_FAILED if a rank of comm has failed and not all others
  *      have acknowledged that.
  *  @see MPIX_Comm_iagree, MPIX_Comm_ack_failed, MPIX_Comm_shrink */
 WEFT_API(MPIX_Comm_agree);
