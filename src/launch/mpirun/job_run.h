@@ -9,8 +9,8 @@
 /** How a job has ended. */
 typedef struct wl_job_outcome {
     /* What mpirun returns: 0, the exit code of the rank that failed first, 128 + n after signal n
-     * to mpirun, or 1 when only the output could not be written; of a job that survives losses that of
-     * wl_rank_ends_exit_code(). */
+     * to mpirun, or 1 when only the output could not be written; of a job that survives losses
+     * that of wl_rank_ends_exit_code(). */
     int exit_code;
     bool has_rank_failed; /* the failure of a rank has ended it, and nothing else has */
     wl_rank_ends_t ends;  /* to be released */
