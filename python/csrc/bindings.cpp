@@ -2,8 +2,10 @@
 // What Python sees: weft._C
 #include "bootstrap.h"
 #include "group.h"
+#include "loss.h"
 
 #include <pybind11/chrono.h>
+#include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
 namespace py = pybind11;
@@ -29,6 +31,15 @@ PYBIND11_MODULE(_C, module)
     group.attr("audits_itself") = true;
     group.def("report", &ProcessGroupWeft::report, py::arg("as_json"),
               py::call_guard<py::gil_scoped_release>());
+    using weft_torch::Recovery;
+    py::class_<Recovery>(module, "Recovery")
+        .def(py::init([](const c10::intrusive_ptr<ProcessGroupWeft> &of) {
+                 return std::make_unique<Recovery>(*of);
+             }),
+             py::arg("group"), py::call_guard<py::gil_scoped_release>())
+        .def_property_readonly("survivors", &Recovery::survivors)
+        .def_property_readonly("rank", &Recovery::rank)
+        .def("share", &Recovery::share, py::arg("text"), py::call_guard<py::gil_scoped_release>());
     module.def(
         "close_at_exit",
         [](std::optional<double> limit_s) {

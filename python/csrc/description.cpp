@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "description.h"
 
+#include "loss.h"
+
 #include <ATen/record_function.h>
 #include <c10/util/Exception.h>
 
@@ -67,7 +69,13 @@ void check_mpi(int err, const char *call)
 void check_mpi(int err, const Description &about)
 {
     if (C10_UNLIKELY(err != MPI_SUCCESS))
-        std::rethrow_exception(error_of(about, "failed: " + mpi_error_text(err)));
+        std::rethrow_exception(error_of(about, err));
+}
+
+std::exception_ptr error_of(const Description &about, int err)
+{
+    return is_loss(err) ? loss_error(about, err)
+                        : error_of(about, "failed: " + mpi_error_text(err));
 }
 
 std::exception_ptr error_of(const Description &about, const std::string &what)

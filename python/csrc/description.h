@@ -5,9 +5,12 @@
 
 #include <c10/core/ScalarType.h>
 
+#include <mpi.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,10 +21,20 @@ using Milliseconds = std::chrono::milliseconds;
 
 /** The group as error messages name it; shared by the group and its operations. */
 struct GroupIdentity {
+    GroupIdentity(std::string name_, int rank_, int size_, std::vector<int> mpi_ranks_,
+                  MPI_Comm comm_)
+        : name(std::move(name_)), rank(rank_), size(size_), mpi_ranks(std::move(mpi_ranks_)),
+          comm(comm_)
+    {
+    }
+
     std::string name;
     int rank;
     int size;
     std::vector<int> mpi_ranks; // of the members, in the order of the group
+
+    mutable std::mutex mutex; // for comm
+    mutable MPI_Comm comm;    // null when the group is destroyed
 };
 
 struct Description {
@@ -47,6 +60,8 @@ void check_mpi(int err, const char *call);
 void check_mpi(int err, const Description &about);
 /** A DistBackendError as a value: "weft: " + the operation + what happened to it. */
 std::exception_ptr error_of(const Description &about, const std::string &what);
+/** The same for an error of MPI; a weft.RankLost if a rank is lost (loss.h). */
+std::exception_ptr error_of(const Description &about, int err);
 /** What MPI says of its error code. */
 std::string mpi_error_text(int err);
 

@@ -33,8 +33,8 @@ ProcessGroupWeft::ProcessGroupWeft(const StorePtr &store, int rank, int size,
         Meeting meeting = meet(*store, name, rank, size, library_.mpi_rank(), options_->timeout);
         std::string tag = "torch/" + name + "/" + std::to_string(meeting.generation);
         comm_ = library_.make_comm(meeting.mpi_ranks, tag);
-        identity_ = std::make_shared<const GroupIdentity>(
-            GroupIdentity{name, rank, size, std::move(meeting.mpi_ranks)});
+        identity_ =
+            std::make_shared<GroupIdentity>(name, rank, size, std::move(meeting.mpi_ranks), comm_);
         host_ = std::make_unique<HostPath>(comm_);
         streams_ = make_stream_paths(comm_);
         if (c10d::debug_level() == c10d::DebugLevel::Detail)
@@ -58,6 +58,8 @@ void ProcessGroupWeft::leave()
         return;
     if (library_.runs()) {
         streams_.reset();
+        std::lock_guard<std::mutex> lock(identity_->mutex);
+        identity_->comm = MPI_COMM_NULL;
         MPI_Comm_free(&comm_);
     }
     library_.let_go();

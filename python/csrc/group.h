@@ -112,6 +112,7 @@ class ProcessGroupWeft : public c10d::Backend
 
   private:
     friend class Call;
+    friend class Recovery;
 
     at::Tensor gathered(at::Tensor tensor, Milliseconds timeout);
     void leave();

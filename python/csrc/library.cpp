@@ -22,6 +22,12 @@ void Library::hold(const StorePtr &store, int rank, int size)
     holders_++;
 }
 
+void Library::keep()
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    holders_++;
+}
+
 void Library::let_go()
 {
     std::lock_guard<std::mutex> lock(mutex_);

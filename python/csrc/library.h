@@ -21,6 +21,8 @@ class Library
     /** Start MPI unless it runs, and hold it. Without a launcher that MPI knows, the ranks of the
      * job find each other by the store: then `rank` and `size` are MPI's, too. */
     void hold(const StorePtr &store, int rank, int size);
+    /** Hold it once more, while it runs. */
+    void keep();
     /** The last one to let go ends MPI, if nothing is pending. */
     void let_go();
     /** At the end of the process: groups that are left are no reason to go on. MPI waits until what

@@ -38,6 +38,8 @@ std::optional<std::string> Mail::receive(int from, MailTag tag, size_t bytes)
     if (wait_until(progress.alarms(), operation, deadline)) {
         if (operation.failure.empty())
             return std::move(*letter);
+        if (operation.loss != MPI_SUCCESS)
+            std::rethrow_exception(operation.conclude());
         return std::nullopt;
     }
     operation.cancel_receives();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operation.h"
 
+#include "loss.h"
+
 #include <ATen/core/grad_mode.h>
+#include <mpix.h>
 
 #include <sstream>
 
@@ -18,8 +21,24 @@ static std::string size_error(int64_t expected, const MPI_Status &status)
            std::to_string(bytes) + " bytes, but the tensor holds " + std::to_string(expected);
 }
 
+// A receive from any rank goes on waiting when a rank is lost that might have sent the message.
+static void take_back(MPI_Request request, int err)
+{
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(err, &error_class);
+    if (error_class != MPIX_ERR_PROC_FAILED_PENDING || request == MPI_REQUEST_NULL)
+        return;
+    MPI_Cancel(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 void Operation::note_completion(size_t request, int err, const MPI_Status &status)
 {
+    if (is_loss(err)) {
+        if (loss == MPI_SUCCESS)
+            loss = err;
+        take_back(requests[request], err);
+    }
     requests[request] = MPI_REQUEST_NULL;
     if (err != MPI_SUCCESS) {
         if (failure.empty())
@@ -47,7 +66,9 @@ bool Operation::is_complete() const
 std::exception_ptr Operation::conclude()
 {
     std::exception_ptr error;
-    if (!failure.empty()) {
+    if (loss != MPI_SUCCESS) {
+        error = loss_error(about, loss);
+    } else if (!failure.empty()) {
         error = error_of(about, failure);
     } else if (!after.empty()) {
         try {

@@ -146,4 +146,8 @@ def __getattr__(name):
         from weft import _C
 
         return _C.ProcessGroupWeft
+    if name in ("RankLost", "recover"):
+        from weft import recovery
+
+        return getattr(recovery, name)
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
