@@ -22,7 +22,7 @@ typedef enum weft_handle_kind {
 typedef struct weft_allocation {
     weft_memory_t memory;
     bool is_legacy;
-    bool is_loose; /* the driver does not wait at synchronous copies of the program */
+    bool is_loose;         /* the driver does not wait at synchronous copies of the program */
     uint64_t handle_types; /* the driver's handle types that this allocation allows */
     weft_cu_pool_t pool;
     weft_handle_kind_t handle_kind;
