@@ -209,17 +209,24 @@ static int splice_command(wl_words_t *command, int begin, int end, const wl_mani
                          command->words[wl_options_program_at(command)]);
     settle_manifest_path(command);
     int err = take_given(command, begin, end, &given);
-    if (err == MPI_SUCCESS)
-        err = read_arguments(then, command->words[0], &recorded);
+    if (err != MPI_SUCCESS)
+        return err;
+    err = read_arguments(then, command->words[0], &recorded);
     if (err == MPI_SUCCESS) {
         tell_given(wl_options_launcher(command->words), &given);
+        given.text = command->text; /* words of a --configfile lie there */
+        command->text = NULL;
         int at = wl_options_program_at(&recorded);
         err = wl_words_splice(&recorded, at, at, &given, &whole);
+    } else {
+        wl_words_release(&given);
     }
     weft_free(recorded.words);
-    if (err == MPI_SUCCESS)
-        *command = whole; /* its words lie in argv and in the manifest */
-    return err;
+    if (err != MPI_SUCCESS)
+        return err;
+    wl_words_release(command);
+    *command = whole; /* its words lie in argv and in the manifest */
+    return MPI_SUCCESS;
 }
 
 /* ---- Surroundings ---- */

@@ -223,6 +223,8 @@ int main(int argc, char **argv)
     }
     if (wl_rerun_expand(&command, &then) != MPI_SUCCESS) {
         fprintf(stderr, "%s: %s\n", wl_options_launcher(argv), weft_fail_text());
+        wl_words_release(&command);
+        wl_manifest_release(then);
         return WRONG_COMMAND_LINE;
     }
     char **words = copy_words(&command);
