@@ -19,7 +19,7 @@ expect_nothing() {
     failures=$((failures + 1))
 }
 
-for program in operations asynchronous groups errors reports audit; do
+for program in operations asynchronous groups errors reports audit meshes; do
     for ranks in ${RANKS:-1 2 3 5}; do
         expect_nothing "$program on $ranks ranks" \
             "$BUILD/mpirun" -np "$ranks" "$python" "$here/$program.py"
