@@ -47,7 +47,7 @@ def find():
                        if os.path.exists(f)), None)
         if header is None:
             tried.append(f"{how}: no mpix.h")
-        elif "MPIX_Comm_report" not in open(header, encoding="utf-8").read():
+        elif "MPIX_Comm_shrink" not in open(header, encoding="utf-8").read():
             tried.append(f"{how}: {header} is of an older Weft")
         elif not any(os.path.exists(os.path.join(f, "libmpi_abi.so")) for f in libraries):
             tried.append(f"{how}: no libmpi_abi.so")

@@ -34,7 +34,7 @@ struct Operation {
     int source = -1;                                  // of the last message received
     Path *path = nullptr;                             // of a device's stream; null: the host's
     std::string failure;                              // not empty: why it has failed
-    int loss = MPI_SUCCESS; // the first error of MPI that tells of a lost rank
+    int loss = MPI_SUCCESS; // MPI's first error that tells of a lost rank
 
     /** A place for the request of one more MPI call. */
     MPI_Request *next_request()

@@ -27,6 +27,20 @@ for program in operations asynchronous groups errors reports audit meshes; do
 done
 expect_nothing "groups under torchrun" \
     "$python" -m torch.distributed.run --standalone --nproc-per-node=3 "$here/groups.py"
+# Ranks that are killed; mpirun names them on stderr.
+survive() {
+    said=$(timeout 110 "$BUILD/mpirun" --enable-recovery -np "$1" "$python" "$2" 2>"$work/survive.err")
+    case $said in
+    *"$3") return ;;
+    esac
+    echo "$2 on $1 ranks: \"$said\", expected \"$3\": $(cat "$work/survive.err")"
+    failures=$((failures + 1))
+}
+for ranks in 2 4 5; do
+    survive $ranks "$here/losses.py" "$((ranks - 1)) lost, 1 left"
+done
+survive 3 "$SOURCE/examples/torch/lose_a_rank.py" ": correct"
+
 # Over gloo under mpirun, and over Weft under torchrun. Lines that begin with a blank tell times.
 for example in torch/all_reduce torch/train_ddp torch/train_fsdp torch/pipeline torch/routing parallel/data_parallel \
     parallel/tensor_parallel parallel/pipeline_parallel parallel/expert_parallel; do
