@@ -163,13 +163,6 @@ static bool wait_for_one(Operation &operation, size_t i, AlarmClock::Alarm *alar
     return true;
 }
 
-void send_what_waits(MPI_Request pending)
-{
-    int is_complete = 0;
-    if (pending != MPI_REQUEST_NULL)
-        MPI_Request_get_status(pending, &is_complete, MPI_STATUS_IGNORE);
-}
-
 bool wait_until(AlarmClock &clock, Operation &operation, Clock::time_point deadline)
 {
     AlarmClock::Alarm *alarm = nullptr;
@@ -184,7 +177,6 @@ bool wait_until(AlarmClock &clock, Operation &operation, Clock::time_point deadl
         is_in_time = wait_for_one(operation, i, alarm);
     }
     if (alarm != nullptr) {
-        send_what_waits(alarm->request);
         clock.clear(alarm);
         clock.give_back(alarm);
     }

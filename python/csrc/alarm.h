@@ -56,11 +56,6 @@ class AlarmClock
     std::thread thread_;
 };
 
-/** MPI may keep a short message back, although its request is complete, so that it can go together
- * with the next one. To be called before this thread leaves MPI for an unknown time, with any
- * request that is pending, since MPI offers no other way to have it look after its messages. */
-void send_what_waits(MPI_Request pending);
-
 /** Wait for all requests of `operation`, in this thread and within MPI. False: the time was over,
  * and some are still pending. */
 bool wait_until(AlarmClock &clock, Operation &operation, Clock::time_point deadline);

@@ -194,7 +194,6 @@ void ProgressThread::wait_in_mpi(std::unique_lock<std::mutex> &lock)
     alarm_->request = waiting_.requests[1];
     alarms_.clear(alarm_);
     take_completions(indices, statuses, err);
-    send_what_waits(waiting_.requests[0] != MPI_REQUEST_NULL ? wake_ : alarm_->request);
     conclude_works();
     lock.lock();
     is_in_mpi_ = false;

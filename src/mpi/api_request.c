@@ -31,6 +31,7 @@ collect_generalised(weft_call_t *call, weft_request_t *request, MPI_Request *han
 static inline int collect_request(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
                                   MPI_Status *status)
 {
+    weft_progress_let_go();
     if (__builtin_expect(!request->is_active, 0)) {
         weft_give_empty_status(status);
         return MPI_SUCCESS;

@@ -49,6 +49,8 @@ atomic_uint *weft_senders_fence = &own_senders_fence;
 
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
+void (*weft_progress_held)(void);
+
 static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_limit;
@@ -372,6 +374,7 @@ void weft_progress_until(const bool *flag)
             look_at_clock(&clock_ns);
         }
     }
+    weft_progress_let_go();
     atomic_store_explicit(&doorbell->is_waiting, was_waiting, memory_order_relaxed);
     weft_waits_end(began_ns);
 }

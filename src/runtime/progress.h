@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct weft_doorbell {
     /* Not 0 if the owner sleeps, or is about to: 1 + its world rank if in runtime/fd_watch.h; a
@@ -66,8 +67,23 @@ int weft_progress(void);
  *  loop around MPI_Test lets others run. */
 void weft_progress_test(void);
 
-/** Rounds until *flag is true. Gives up the lock while it yields or sleeps. */
+/** Rounds until *flag is true. Gives up the lock while it yields or sleeps. What is held back goes
+ * out before it returns. */
 void weft_progress_until(const bool *flag);
+
+/** Not NULL: a transport holds packets back, and this sends them. Set by the transport. */
+extern void (*weft_progress_held)(void);
+
+/** To be called before a call returns that tells the program of something complete: it may leave
+ * MPI for long. Where nothing is held back this costs one load. */
+static inline void weft_progress_let_go(void)
+{
+    void (*let_go)(void) = weft_progress_held;
+    if (__builtin_expect(let_go == NULL, 1))
+        return;
+    weft_progress_held = NULL;
+    let_go();
+}
 
 /** Add `more` (or, below 0, fewer) things that are awaited and ring no doorbell: a device's work,
  * say, or a time limit. While there are any, sleeps are short. */

@@ -2,11 +2,12 @@
 /*
  * Sending. The first packet for a peer in a round of progress goes straight to the socket. Those
  * that follow in the same round (a loop of MPI_Isend) gather in a buffer, which goes out with the
- * next round, when it has GATHER_BYTES, or at the end of a blocking send: a system call takes
- * longer than the rest of a small message. Answers to READs go last (tcp_block.c).
+ * next round, when it has GATHER_BYTES, or before a call tells the program that something is
+ * complete: a system call takes longer than the rest of a small message. Answers to READs go last (tcp_block.c).
  */
 #include "tcp/tcp_private.h"
 
+#include "runtime/progress.h"
 #include "base/copy.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -246,12 +247,19 @@ static void append_frame(tcp_peer_t *peer, const void *data, size_t bytes)
     peer->out_end += bytes;
 }
 
+static void let_frames_go(void)
+{
+    wefti_tcp_flush_dirty();
+}
+
 static void gather_frames(tcp_peer_t *peer)
 {
-    if (buffered(peer) >= GATHER_BYTES && !peer->is_settling)
+    if (buffered(peer) >= GATHER_BYTES && !peer->is_settling) {
         settle_sent(peer);
-    else
-        wefti_tcp_note_dirty(peer);
+        return;
+    }
+    wefti_tcp_note_dirty(peer);
+    weft_progress_held = let_frames_go;
 }
 
 /* Does nothing wait, and was nothing sent to the peer in this round? Notes that something is. */
