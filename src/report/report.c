@@ -10,7 +10,6 @@
 #include "object/comm.h"
 #include "runtime/device.h"
 #include "runtime/nodes.h"
-#include "runtime/progress.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/cpu.h"
@@ -230,7 +229,6 @@ static int give_out_text(weft_comm_t *comm, weft_report_text_t *text)
         weft_out_of_memory("a report", bytes);
     text->bytes = bytes - 1;
     err = give_out(comm, text->at, bytes);
-    weft_progress(); /* the caller may not come back soon, and a packet may have been held back */
     return err;
 }
 

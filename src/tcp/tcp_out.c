@@ -3,7 +3,8 @@
  * Sending. The first packet for a peer in a round of progress goes straight to the socket. Those
  * that follow in the same round (a loop of MPI_Isend) gather in a buffer, which goes out with the
  * next round, when it has GATHER_BYTES, or before a call tells the program that something is
- * complete: a system call takes longer than the rest of a small message. Answers to READs go last (tcp_block.c).
+ * complete: a system call takes longer than the rest of a small message. Answers to READs go last
+ * (tcp_block.c).
  */
 #include "tcp/tcp_private.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a call has sent by the time that it returns arrives, though the sender leaves MPI for as long as
- * it likes: rank 0 waits for the others outside MPI, at a pipe with a name, until they have
+ * What a call has sent by the time that it returns arrives, though the sender leaves MPI for as
+ * long as it likes: rank 0 waits for the others outside MPI, at a pipe with a name, until they have
  * everything. All ranks are on one machine, perhaps on several simulated hosts.
  */
 #include "expect.h"
