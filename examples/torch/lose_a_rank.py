@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Training that goes on when a rank is lost: the last rank kills itself in step 25; the others make a new group of those
-that are left, go on from the last checkpoint with the same batches, and end with the loss of an undisturbed run.
+"""Training that goes on when ranks are lost: the last rank, or the last LOST ranks, kill themselves in step 25; the others make
+a new group of those that are left, go on from the last checkpoint with the same batches, and end with the loss of an
+undisturbed run. The checkpoint lies in FOLDER, which all ranks see.
 
-    mpirun --enable-recovery -np 4 python lose_a_rank.py [FOLDER for the checkpoint, which all ranks see]
+    mpirun --enable-recovery -np 4 python lose_a_rank.py [FOLDER [LOST]]
+    mpirun --enable-recovery --simulate-hosts 2 -np 4 python lose_a_rank.py /tmp 2                 (a whole host)
     WEFT_RECOVERY=yes torchrun --nnodes=4 --nproc-per-node=1 ... lose_a_rank.py       (on each host)
 
 An agent of torchrun ends all its ranks when one fails, so there the ranks of other agents go on.
@@ -51,7 +53,7 @@ def train(rank, size, wrap):
             if rank == 0:
                 save(model, optimizer, step)
             dist.barrier()
-        if size == ranks_at_first > 1 and step == LAST_STEP_OF_VICTIM and rank == size - 1:
+        if size == ranks_at_first > lost_ranks and step == LAST_STEP_OF_VICTIM and rank >= size - lost_ranks:
             os.kill(os.getpid(), signal.SIGKILL)
         optimizer.zero_grad()
         loss = (parallel(data[step, own]) - target[step, own]).square().sum() / BATCH
@@ -63,6 +65,7 @@ def train(rank, size, wrap):
 dist.init_process_group("weft")
 ranks_at_first = dist.get_world_size()
 folder = sys.argv[1] if len(sys.argv) > 1 else tempfile.gettempdir()
+lost_ranks = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 names = [f"lose_a_rank.{os.getpid()}"]
 dist.broadcast_object_list(names, 0)
 checkpoint = os.path.join(folder, names[0])

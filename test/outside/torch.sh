@@ -29,17 +29,20 @@ expect_nothing "groups under torchrun" \
     "$python" -m torch.distributed.run --standalone --nproc-per-node=3 "$here/groups.py"
 # Ranks that are killed; mpirun names them on stderr.
 survive() {
-    said=$(timeout 110 "$BUILD/mpirun" --enable-recovery -np "$1" "$python" "$2" 2>"$work/survive.err")
+    end=$1
+    shift
+    said=$(timeout 110 "$BUILD/mpirun" --enable-recovery "$@" 2>"$work/survive.err")
     case $said in
-    *"$3") return ;;
+    *"$end") return ;;
     esac
-    echo "$2 on $1 ranks: \"$said\", expected \"$3\": $(cat "$work/survive.err")"
+    echo "$*: \"$said\", expected \"$end\": $(cat "$work/survive.err")"
     failures=$((failures + 1))
 }
 for ranks in 2 4 5; do
-    survive $ranks "$here/losses.py" "$((ranks - 1)) lost, 1 left"
+    survive "$((ranks - 1)) lost, 1 left" -np $ranks "$python" "$here/losses.py"
 done
-survive 3 "$SOURCE/examples/torch/lose_a_rank.py" ": correct"
+survive ": correct" -np 3 "$python" "$SOURCE/examples/torch/lose_a_rank.py" "$work"
+survive ": correct" --simulate-hosts 2 -np 4 "$python" "$SOURCE/examples/torch/lose_a_rank.py" "$work" 2
 
 # Over gloo under mpirun, and over Weft under torchrun. Lines that begin with a blank tell times.
 for example in torch/all_reduce torch/train_ddp torch/train_fsdp torch/pipeline torch/routing parallel/data_parallel \
