@@ -30,9 +30,10 @@ else
     fi
 fi
 
-# The package goes to a folder of the build, so that the environment stays as it is.
-site=$BUILD/test-out/torch
-work=$BUILD/test-out/torch-build
+# The package goes to a folder of the build, so that the environment stays as it is; each test has its own.
+test=$(basename "$0" .sh)
+site=$BUILD/test-out/$test
+work=$BUILD/test-out/$test-build
 mkdir -p "$site" "$work" || exit 1
 cp -RL "$SOURCE/python/." "$work" && rm -rf "$work/build"
 PATH=$BUILD/tools:$PATH "$python" -m pip install -q --no-build-isolation --no-deps --upgrade \
