@@ -17,6 +17,16 @@ typedef struct slot {
     atomic_uint parts_done, parts_failed;
 } slot_t;
 
+/* How far a member is in the meeting of a slot. */
+typedef enum progress_mark {
+    MARK_INSIDE, /* it may be the one that decides, and works for all */
+    MARK_RESTS,  /* it has not come last, so it does nothing before WORKING */
+    MARK_WORKED, /* it has done its part of WORKING, or never will */
+} progress_mark_t;
+
+/* The memory of a board: weft_board_t, a mark for each slot and member, the claims of each rank of
+ * the host, the offers. */
+
 struct weft_board {
     _Alignas(LINE) atomic_ullong owner; /* of owner_t; 0: free */
     atomic_uint patience_us;
@@ -34,9 +44,16 @@ size_t weft_meeting_offer_bytes(int ranks)
     return POST_FIXED + (ranks <= ROW_RANKS_MAX ? (size_t)ranks * ROW_BYTES : 0);
 }
 
+static size_t marks_bytes(int ranks)
+{
+    size_t bytes = (WEFT_MEETINGS + 1) * (size_t)ranks * sizeof(atomic_uint);
+    return (bytes + LINE - 1) / LINE * LINE;
+}
+
 static size_t board_bytes(int ranks)
 {
-    return sizeof(weft_board_t) + WEFT_MEETINGS * (size_t)ranks * weft_meeting_offer_bytes(ranks);
+    return sizeof(weft_board_t) + marks_bytes(ranks) +
+           WEFT_MEETINGS * (size_t)ranks * weft_meeting_offer_bytes(ranks);
 }
 
 size_t weft_boards_bytes(int ranks)
@@ -50,11 +67,23 @@ static weft_board_t *board_at(size_t index)
     return (weft_board_t *)(void *)(memory + index * board_bytes(weft_meeting_place.ranks));
 }
 
+static atomic_uint *mark_of(const weft_meeting_t *meeting, int member)
+{
+    atomic_uint *marks = (atomic_uint *)(void *)(meeting->board + 1);
+    return &marks[meeting->slot * weft_meeting_place.ranks + member];
+}
+
+static atomic_uint *claims_of(weft_board_t *board, int local_rank)
+{
+    atomic_uint *marks = (atomic_uint *)(void *)(board + 1);
+    return &marks[WEFT_MEETINGS * weft_meeting_place.ranks + local_rank];
+}
+
 void *weft_meeting_offer(const weft_meeting_t *meeting, int member)
 {
     size_t ranks = (size_t)weft_meeting_place.ranks;
     size_t index = (size_t)meeting->slot * ranks + (size_t)member;
-    return (char *)(meeting->board + 1) +
+    return (char *)(meeting->board + 1) + marks_bytes(weft_meeting_place.ranks) +
            index * weft_meeting_offer_bytes(weft_meeting_place.ranks);
 }
 
@@ -92,8 +121,10 @@ weft_board_t *weft_board_claim(uint32_t context, int first)
     unsigned long long name = name_of(context, first);
     for (size_t i = 0; weft_meeting_place.memory != NULL && i < WEFT_BOARDS; i++) {
         weft_board_t *board = board_at((context / 2 + (size_t)first + i) % WEFT_BOARDS);
-        if (meeting_claim_board(board, name))
+        if (meeting_claim_board(board, name)) {
+            atomic_fetch_add(claims_of(board, weft_meeting_place.rank), 1);
             return board;
+        }
     }
     return NULL;
 }
@@ -108,17 +139,33 @@ static void clear(weft_board_t *board)
     atomic_store(&board->last_done, 0);
 }
 
-void weft_board_release(weft_board_t *board)
+static void drop_claims(weft_board_t *board, unsigned claims)
 {
     unsigned long long owner = atomic_load(&board->owner), rest;
     do {
-        rest = owner - CLAIM;
+        rest = owner - (unsigned long long)claims * CLAIM;
         if ((rest & CLAIMS_MASK) == 0)
             rest |= CLEARING;
     } while (!atomic_compare_exchange_weak(&board->owner, &owner, rest));
     if ((rest & CLEARING) != 0) {
         clear(board);
         atomic_store(&board->owner, 0);
+    }
+}
+
+void weft_board_release(weft_board_t *board)
+{
+    atomic_fetch_sub(claims_of(board, weft_meeting_place.rank), 1);
+    drop_claims(board, 1);
+}
+
+void weft_boards_release_of(int local_rank)
+{
+    for (size_t i = 0; weft_meeting_place.memory != NULL && i < WEFT_BOARDS; i++) {
+        weft_board_t *board = board_at(i);
+        unsigned claims = atomic_exchange(claims_of(board, local_rank), 0);
+        if (claims > 0)
+            drop_claims(board, claims);
     }
 }
 
@@ -226,6 +273,7 @@ bool weft_meeting_enter(weft_board_t *board, uint32_t number, int members, int m
                             .slot = (int)(number % WEFT_MEETINGS),
                             .members = members,
                             .member = member};
+    atomic_store(mark_of(out, member), MARK_INSIDE);
     return true;
 }
 
@@ -243,6 +291,8 @@ weft_meeting_state_t weft_meeting_arrive(const weft_meeting_t *meeting)
     if (count.state == WEFT_MEETING_GATHERED) {
         atomic_store(&slot->parts_done, 0);
         atomic_store(&slot->parts_failed, 0);
+    } else {
+        atomic_store(mark_of(meeting, meeting->member), MARK_RESTS);
     }
     return count.state;
 }
@@ -293,10 +343,17 @@ void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t sta
     wake_members(meeting);
 }
 
+void weft_meeting_refrain(const weft_meeting_t *meeting)
+{
+    atomic_store(mark_of(meeting, meeting->member), MARK_WORKED);
+}
+
 bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
                             bool *is_good)
 {
     slot_t *slot = slot_of_member(meeting);
+    if (during == WEFT_MEETING_WORKING)
+        atomic_store(mark_of(meeting, meeting->member), MARK_WORKED);
     if (!*is_good)
         atomic_fetch_add(&slot->parts_failed, 1);
     unsigned rounds = during == WEFT_MEETING_WORKING ? 2 : 1;
@@ -304,6 +361,31 @@ bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t 
         atomic_fetch_add(&slot->parts_done, 1) + 1 == rounds * (unsigned)meeting->members;
     *is_good = atomic_load(&slot->parts_failed) == 0;
     return is_last;
+}
+
+/* ---- a member has died ---- */
+
+/* In SHARED nobody writes to the memory of others. */
+static bool may_work(const weft_meeting_t *meeting, weft_meeting_state_t state, int member)
+{
+    progress_mark_t mark = (progress_mark_t)atomic_load(mark_of(meeting, member));
+    return (state == WEFT_MEETING_GATHERED && mark < MARK_RESTS) ||
+           (state == WEFT_MEETING_WORKING && mark < MARK_WORKED);
+}
+
+weft_meeting_state_t weft_meeting_abandon(const weft_meeting_t *meeting,
+                                          weft_meeting_is_dead_t *is_dead, const void *owner)
+{
+    weft_meeting_state_t state = weft_meeting_give_up(meeting), after;
+    if (state < WEFT_MEETING_GATHERED || state > WEFT_MEETING_WORKING)
+        return state;
+    for (int i = 0; i < meeting->members; i++) {
+        if (may_work(meeting, state, i) && !is_dead(owner, i))
+            return state;
+    }
+    after = change(meeting, state, state, WEFT_MEETING_LOST);
+    wake_members(meeting);
+    return after;
 }
 
 void weft_meeting_fail(const weft_meeting_t *meeting)

@@ -14,6 +14,11 @@
  *                 |                                     | '----------'-> OFF
  *                 '------ a rank gives up -------> OFF  '--> AGREED
  *
+ * A member may die (WEFT_RECOVERY). What it would have decided, or its part, never comes then. The
+ * others end the meeting as LOST, from GATHERED, SHARED or WORKING, as soon as no member that lives
+ * works for it any more: until then one of them may still write to the memory of all. So each
+ * member shows in the slot how far it is.
+ *
  * A board has WEFT_MEETINGS meetings at a time; a slot is used again when all ranks that came have
  * left. A word holds number, counts and state of a meeting, so that each step is one
  * compare-and-swap.
@@ -45,6 +50,7 @@ typedef enum weft_meeting_state {
     WEFT_MEETING_OFF, /* each rank goes on without the others */
     /* each member does its part as soon as it sees this, and ends when that is done */
     WEFT_MEETING_AGREED,
+    WEFT_MEETING_LOST, /* a member has died */
 } weft_meeting_state_t;
 
 /** In shared memory, all zeros at first. */
@@ -69,6 +75,7 @@ typedef struct weft_meeting_place {
     void *memory;
     int ranks;
     void (*wake)(int local_rank);
+    int rank; /* this process's local rank */
 } weft_meeting_place_t;
 
 extern weft_meeting_place_t weft_meeting_place;
@@ -77,6 +84,10 @@ extern weft_meeting_place_t weft_meeting_place;
  * local rank); NULL: no board is free. Each member claims it once, and releases it. */
 weft_board_t *weft_board_claim(uint32_t context, int first);
 void weft_board_release(weft_board_t *board);
+
+/** A rank of this host has died: release the boards that it had claimed. Any number of ranks may
+ * call this for it. */
+void weft_boards_release_of(int local_rank);
 
 /** Is it worth coming to the meeting of this number? Each call of the communicator has a number,
  * counted from 0. */
@@ -109,6 +120,21 @@ void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t sta
  * member, which decides; *is_good becomes false if any part failed. */
 bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
                             bool *is_good);
+
+/** In WORKING, instead of this member's part: it will not do it, since a member has died. */
+void weft_meeting_refrain(const weft_meeting_t *meeting);
+
+/** Has a member died? */
+typedef bool weft_meeting_is_dead_t(const void *owner, int member);
+
+/**
+ * A member has died: end the meeting as LOST, or as OFF where not all have come, unless a living
+ * member may still work for it; then this has to be called again. After AGREED it does nothing.
+ * is_dead  asked, with `owner`, which members have died
+ * returns  the state afterwards
+ */
+weft_meeting_state_t weft_meeting_abandon(const weft_meeting_t *meeting,
+                                          weft_meeting_is_dead_t *is_dead, const void *owner);
 
 /** After AGREED: tell the other members that this one cannot do its part, so that they do not wait
  * for it. */

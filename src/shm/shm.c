@@ -396,8 +396,10 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     world->pid_of = pid_of_peer;
     world->doorbell = &shm.own->doorbell;
     world->shown_leaving = &shm.own->leaving;
-    weft_meeting_place =
-        (weft_meeting_place_t){weft_segment_boards(&shm.segment), world->local_size, wake_peer};
+    weft_meeting_place = (weft_meeting_place_t){.memory = weft_segment_boards(&shm.segment),
+                                                .ranks = world->local_size,
+                                                .wake = wake_peer,
+                                                .rank = world->local_rank};
     return weft_progress_add(shm_progress);
 }
 

@@ -24,7 +24,8 @@ static int open_boards(void **state)
     size_t bytes = weft_boards_bytes(RANKS);
     void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     memset(memory, 0, bytes);
-    weft_meeting_place = (weft_meeting_place_t){memory, RANKS, wake_nobody};
+    weft_meeting_place =
+        (weft_meeting_place_t){.memory = memory, .ranks = RANKS, .wake = wake_nobody};
     *state = memory;
     return memory == NULL;
 }
@@ -164,6 +165,103 @@ static void boards_are_given_back(void **state)
     assert_ptr_equal(weft_board_claim(2 * WEFT_BOARDS, 0), boards[3]);
 }
 
+/* ---- members that die ---- */
+
+enum { DEAD = 1 };
+
+static bool is_dead(const void *owner, int member)
+{
+    (void)owner;
+    return member == DEAD;
+}
+
+static weft_meeting_state_t abandon(const weft_meeting_t *meeting)
+{
+    return weft_meeting_abandon(meeting, is_dead, NULL);
+}
+
+/* All arrive in this board, and `last` comes last. */
+static void gather(weft_board_t *board, uint32_t number, int last, weft_meeting_t out[RANKS])
+{
+    for (int i = 0; i < RANKS; i++)
+        out[i] = enter(board, number, i);
+    for (int i = 0; i < RANKS; i++) {
+        if (i != last)
+            weft_meeting_arrive(&out[i]);
+    }
+    assert_int_equal(weft_meeting_arrive(&out[last]), WEFT_MEETING_GATHERED);
+}
+
+/* Where the one that decides is dead, the others end the meeting; a living one goes on. */
+static void the_last_may_die(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS];
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    gather(board, 0, DEAD, meetings);
+    assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_LOST);
+    weft_meeting_decide(&meetings[DEAD], WEFT_MEETING_DONE);
+    assert_int_equal(weft_meeting_look(&meetings[2]), WEFT_MEETING_LOST);
+    gather(board, 1, 2, meetings);
+    assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_GATHERED);
+    weft_meeting_decide(&meetings[2], WEFT_MEETING_DONE);
+    assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_DONE);
+    meetings[0] = enter(board, 2, 0);
+    weft_meeting_arrive(&meetings[0]);
+    assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_OFF);
+    weft_board_release(board);
+}
+
+/* Nobody leaves while a living member works: it may write to the memory of all. */
+static void a_part_may_be_missing(void **state)
+{
+    (void)state;
+    bool is_good = true;
+    weft_meeting_t meetings[RANKS];
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    gather(board, 0, 0, meetings);
+    weft_meeting_decide(&meetings[0], WEFT_MEETING_SHARED);
+    assert_int_equal(abandon(&meetings[3]), WEFT_MEETING_LOST);
+    gather(board, 1, 0, meetings);
+    weft_meeting_decide(&meetings[0], WEFT_MEETING_SHARED);
+    weft_meeting_decide(&meetings[0], WEFT_MEETING_WORKING);
+    for (int i = 0; i < RANKS; i++) {
+        if (i == DEAD)
+            continue;
+        assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_WORKING);
+        if (i % 2 == 0)
+            weft_meeting_part_done(&meetings[i], WEFT_MEETING_WORKING, &is_good);
+        else
+            weft_meeting_refrain(&meetings[i]);
+    }
+    assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_LOST);
+    gather(board, 2, 0, meetings);
+    weft_meeting_decide(&meetings[0], WEFT_MEETING_AGREED);
+    assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_AGREED);
+    weft_board_release(board);
+}
+
+/* The boards of a dead rank are free when all others have released them, and then all slots are
+ * free; it does not matter how many others notice the death. */
+static void boards_of_the_dead_are_released(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS];
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    weft_meeting_place.rank = DEAD;
+    assert_ptr_equal(weft_board_claim(CONTEXT, 0), board);
+    weft_meeting_place.rank = 0;
+    gather(board, 0, DEAD, meetings);
+    weft_boards_release_of(DEAD);
+    weft_boards_release_of(DEAD);
+    assert_ptr_equal(weft_board_claim(CONTEXT, 0), board);
+    weft_board_release(board);
+    weft_board_release(board);
+    assert_ptr_equal(weft_board_claim(CONTEXT, 0), board);
+    gather(board, WEFT_MEETINGS, 0, meetings);
+    weft_board_release(board);
+}
+
 /* ---- threads as ranks: some skip meetings, yet all agree on the outcome of each ---- */
 
 enum { ABREAST = 16 }; /* meetings from one barrier to the next */
@@ -250,6 +348,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(off_is_off_for_all, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(learns, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(boards_are_given_back, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(the_last_may_die, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(a_part_may_be_missing, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(boards_of_the_dead_are_released, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(all_agree, open_boards, close_boards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
