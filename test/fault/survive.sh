@@ -3,33 +3,13 @@
 # Ranks that die while all are in operations of one kind, with WEFT_RECOVERY=yes: the others see the errors that ULFM
 # names, revoke, shrink and go on. survive.c has the operations. Started without a launcher, as any would start them.
 . "$(dirname "$0")/judge.sh"
+. "$SOURCE/test/fault/start_ranks.sh"
 compile fault/survive.c fault/lost.c
 operations='barrier allreduce allreduce_large bcast alltoall gather_scatter scan reduce_scatter iallreduce persistent ring
     ring_large ring_sync sendrecv any_source neighbors inter dup partitioned agree iagree shrink'
 LD_LIBRARY_PATH=$BUILD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 WEFT_RECOVERY=yes
 export LD_LIBRARY_PATH WEFT_RECOVERY
-
-# start RANKS COMMAND...: all ranks; their exit codes go to "codes", what they print to "out"
-start() {
-    size=$1 number=0
-    shift
-    rm -f meeting out code.*
-    while [ $number -lt "$size" ]; do
-        (
-            RANK=$number WORLD_SIZE=$size WEFT_BOOTSTRAP=file:$work/meeting timeout -k 5 40 "$@" >>out 2>&1
-            echo $? >code.$number
-        ) 2>/dev/null &
-        number=$((number + 1))
-    done
-    wait
-    cat code.* >codes
-}
-
-# ended CODE: how many ranks have
-ended() {
-    grep -c "^$1\$" codes
-}
 
 # survive RANKS VICTIMS OPERATION SEED
 survive() {
