@@ -13,6 +13,13 @@ weft_board_t *wefti_comm_board(weft_comm_t *comm);
 /** Are all ranks on this host? Only for a communicator that has a board. */
 bool wefti_comm_is_one_host(weft_comm_t *comm);
 
+/** A process of this host that has failed and belongs to the communicator; WEFT_NO_PROCESS if there
+ * is none. Then its ranks on this host do not meet any more. */
+int wefti_comm_lost(weft_comm_t *comm);
+
+/** Has the member with this number on this host failed? Only for a communicator with a board. */
+bool wefti_comm_member_has_failed(const weft_comm_t *comm, int member);
+
 /** What a method keeps with this communicator; NULL: nothing yet. */
 void *wefti_comm_method_state(const weft_comm_t *comm, weft_method_index_t method);
 

@@ -197,7 +197,9 @@ void wefti_kernel_end(weft_task_t *task, int err)
     if (err == MPI_SUCCESS) {
         wefti_task_take_results(task);
     } else {
-        weft_meeting_fail(&task->meeting);
+        /* Each member learns by itself who has died, so that all give this as the cause. */
+        if (!wefti_task_has_lost(task))
+            weft_meeting_fail(&task->meeting);
         wefti_task_fail_at_meeting(task, err);
     }
 }

@@ -35,7 +35,8 @@ bool wefti_section_task_begin(const weft_section_call_t *call, const weft_sectio
     weft_coll_args_t args = {.comm = run->comm, .root = call->root, .recv_type = type_of(call)};
     args.op = applies_operation(call) ? run->op : NULL;
     weft_task_t *task;
-    if (!weft_board_meets(wefti_comm_board(run->comm), run->number) ||
+    if (wefti_comm_lost(run->comm) != WEFT_NO_PROCESS ||
+        !weft_board_meets(wefti_comm_board(run->comm), run->number) ||
         wefti_task_create(call->coll, &args, &task) != MPI_SUCCESS)
         return false;
     task->members = call->members;

@@ -3,14 +3,21 @@
  * Tasks at meetings: each rank of a host exports its buffers and comes to a meeting with an offer,
  * which names the methods by which it would do the call. If all come, the first method that all
  * agree on is taken. If a rank does not come, each rank goes on solo.
+ *
+ * When a rank dies (WEFT_RECOVERY), each other rank of the host learns so by itself. It comes to no
+ * further meeting of the communicator, begins no work at one that is held, and calls its kernel
+ * off. The meeting ends as LOST when no living rank works for it any more, since one that does
+ * writes to the memory of all.
  */
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_method.h"
 
+#include "runtime/failures.h"
 #include "runtime/meeting.h"
 #include "runtime/progress.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "mpix.h"
 
 /* Members that have not left an older meeting are mostly inside MPI, and their next round of
  * progress ends that meeting. */
@@ -59,8 +66,17 @@ static void give_up_meeting(weft_task_t *task)
     task->go_solo(task);
 }
 
+bool wefti_task_has_lost(const weft_task_t *task)
+{
+    return wefti_comm_lost(task->request.comm) != WEFT_NO_PROCESS;
+}
+
+/* Where a member has died, that is the cause. */
 void wefti_task_fail_at_meeting(weft_task_t *task, int err)
 {
+    if (wefti_task_has_lost(task))
+        err = weft_fail(MPIX_ERR_PROC_FAILED, "%s",
+                        weft_failure_text(wefti_comm_lost(task->request.comm)));
     weft_meeting_leave(&task->meeting);
     weft_request_note_error(&task->request, err);
     end_at_meeting(task);
@@ -105,9 +121,13 @@ static int agreed_method(const weft_task_t *task)
     return i;
 }
 
-/* All offers are there, and this rank came last. */
+/* All offers are there, and this rank came last. Nobody uses what a dead member has offered. */
 static void lead_meeting(weft_task_t *task)
 {
+    if (wefti_task_has_lost(task)) {
+        weft_meeting_decide(&task->meeting, WEFT_MEETING_LOST);
+        return;
+    }
     int method = agreed_method(task);
     if (method == WEFT_METHODS) {
         weft_meeting_decide(&task->meeting, WEFT_MEETING_OFF);
@@ -133,8 +153,8 @@ static void learn_methods(weft_task_t *task)
 static void cancel_if_failed(weft_task_t *task)
 {
     bool has_begun = task->seen == WEFT_MEETING_AGREED;
-    if (has_begun && weft_meeting_has_failed(&task->meeting) &&
-        weft_device_methods[task->method]->cancel != NULL)
+    bool is_hopeless = weft_meeting_has_failed(&task->meeting) || wefti_task_has_lost(task);
+    if (has_begun && is_hopeless && weft_device_methods[task->method]->cancel != NULL)
         weft_device_methods[task->method]->cancel(task);
 }
 
@@ -224,12 +244,31 @@ static bool follow(weft_task_t *task, weft_meeting_state_t state)
         wefti_direct_prepare(task);
         break;
     case WEFT_MEETING_WORKING:
-        wefti_direct_do_part(task);
+        if (wefti_task_has_lost(task))
+            weft_meeting_refrain(&task->meeting);
+        else
+            wefti_direct_do_part(task);
         break;
     default:
         conclude(task, state);
     }
     return true;
+}
+
+static bool is_dead(const void *task, int member)
+{
+    return wefti_comm_member_has_failed(((const weft_task_t *)task)->request.comm, member);
+}
+
+static weft_meeting_state_t state_now(const weft_task_t *task)
+{
+    weft_meeting_state_t state = wefti_task_has_lost(task)
+                                     ? weft_meeting_abandon(&task->meeting, is_dead, task)
+                                     : weft_meeting_look(&task->meeting);
+    if (state == WEFT_MEETING_OPEN && weft_clock_ns() > task->give_up_ns)
+        state = weft_meeting_give_up(&task->meeting);
+    /* The others know already who has died: the news reaches this rank soon. */
+    return state == WEFT_MEETING_LOST && !wefti_task_has_lost(task) ? task->seen : state;
 }
 
 /* Looks at the state of the meeting; returns true if it has changed. */
@@ -241,9 +280,7 @@ static bool look(weft_task_t *task)
         begin_to_lead(task);
         return true;
     }
-    weft_meeting_state_t state = weft_meeting_look(&task->meeting);
-    if (state == WEFT_MEETING_OPEN && weft_clock_ns() > task->give_up_ns)
-        state = weft_meeting_give_up(&task->meeting);
+    weft_meeting_state_t state = state_now(task);
     if (state == task->seen) {
         cancel_if_failed(task);
         return false;
@@ -369,7 +406,7 @@ void wefti_task_begin(weft_task_t *task)
     /* Between the groups of an intercommunicator there are messages only. */
     task->methods = task->args.inter != NULL ? 0 : methods_to_meet(task);
     weft_board_t *board = task->methods == 0 ? NULL : wefti_comm_board(comm);
-    if (board == NULL || !wefti_comm_is_one_host(comm) ||
+    if (board == NULL || !wefti_comm_is_one_host(comm) || wefti_task_has_lost(task) ||
         !weft_board_meets(board, task->meeting.number))
         wefti_task_begin_solo(task);
     else

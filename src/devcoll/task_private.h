@@ -109,6 +109,9 @@ int wefti_task_record(weft_task_t *task, weft_queue_t *queue);
 void wefti_task_take_results(weft_task_t *task);
 void wefti_task_fail_at_meeting(weft_task_t *task, int err);
 
+/** Has a member on this host died? */
+bool wefti_task_has_lost(const weft_task_t *task);
+
 /** Stop looking at the task's meeting. */
 void wefti_task_stop_waiting(weft_task_t *task);
 
