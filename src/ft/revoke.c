@@ -37,14 +37,20 @@ int weft_comm_revoke(weft_comm_t *comm)
     return mark_revoked(comm);
 }
 
-static bool obey_revocation(const wefti_note_t *note)
+/* The communicator that is revoked, as a note names it. */
+typedef struct revoked {
+    uint32_t context, check;
+    int32_t size;
+} revoked_t;
+
+static bool obey_revocation(const revoked_t *revoked)
 {
-    weft_comm_t *comm = (weft_comm_t *)weft_comm_of_context(note->context);
+    weft_comm_t *comm = (weft_comm_t *)weft_comm_of_context(revoked->context);
     if (comm == NULL)
         return false;
     weft_comm_t *whole = weft_comm_whole(comm);
-    if (comm->is_revoked || whole->size != note->size ||
-        wefti_check_of(whole->group) != note->check)
+    if (comm->is_revoked || whole->size != revoked->size ||
+        wefti_check_of(whole->group) != revoked->check)
         return true;
     spread_revocation(whole);
     if (mark_revoked(comm) != MPI_SUCCESS)
@@ -56,7 +62,7 @@ static bool obey_revocation(const wefti_note_t *note)
 
 /* This process has freed it, or has not made it yet: then it must not miss the news. */
 static struct {
-    wefti_note_t note;
+    revoked_t revoked;
     int looks_left; /* 0: nothing is here */
 } early[EARLY_MOST];
 static int early_next;
@@ -71,7 +77,7 @@ static int revoke_poll(bool everything)
         if (early[i].looks_left == 0)
             continue;
         early[i].looks_left--;
-        if (obey_revocation(&early[i].note)) {
+        if (obey_revocation(&early[i].revoked)) {
             early[i].looks_left = 0;
             found++;
         }
@@ -84,9 +90,10 @@ static int revoke_poll(bool everything)
 
 void wefti_revocation_is_told(const wefti_note_t *note)
 {
-    if (obey_revocation(note))
+    revoked_t revoked = {note->context, note->check, note->size};
+    if (obey_revocation(&revoked))
         return;
-    early[early_next].note = *note;
+    early[early_next].revoked = revoked;
     early[early_next].looks_left = LOOKS_MOST;
     early_next = (early_next + 1) % EARLY_MOST;
     weft_progress_need(revoke_poll);
