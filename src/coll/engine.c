@@ -196,15 +196,10 @@ static void engine_release_run(weft_request_t *request);
 
 static int engine_start_run(weft_request_t *request);
 
-static void engine_cancel_run(weft_request_t *request)
-{
-    (void)request; /* collectives cannot be cancelled (section 6.12) */
-}
-
 static const weft_request_ops_t run_ops = {.name = "collective",
                                            .release = engine_release_run,
                                            .start = engine_start_run,
-                                           .cancel = engine_cancel_run};
+                                           .cancel = weft_request_cannot_cancel};
 
 static void reset(weft_plan_run_t *run)
 {
@@ -267,7 +262,7 @@ static void engine_begin_part(weft_plan_run_t *whole, int index)
 {
     static const weft_request_ops_t part_ops = {.name = "part of a collective",
                                                 .release = engine_release_part,
-                                                .cancel = engine_cancel_run};
+                                                .cancel = weft_request_cannot_cancel};
     weft_plan_run_t *run = weft_pool_take(&runs);
     if (run == NULL || !whole->executor->open_part(run, whole, index)) {
         if (run != NULL)

@@ -66,15 +66,9 @@ static void idup_release(weft_request_t *request)
     weft_pool_give(&idups, idup);
 }
 
-/* The other members wait for it: a collective cannot be cancelled (section 6.12). */
-static void idup_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
 static const weft_request_ops_t idup_ops = {.name = "nonblocking duplication of a communicator",
                                             .release = idup_release,
-                                            .cancel = idup_cancel};
+                                            .cancel = weft_request_cannot_cancel};
 
 static void idup_is_agreed(weft_agreement_t *agreement, void *owner)
 {

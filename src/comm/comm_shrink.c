@@ -39,17 +39,12 @@ static void shrink_release(weft_request_t *request)
     weft_pool_give(&shrinks, shrink);
 }
 
-static void shrink_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
 static const weft_request_ops_t shrink_ops = {
-    .name = "shrink", .release = shrink_release, .cancel = shrink_cancel};
+    .name = "shrink", .release = shrink_release, .cancel = weft_request_cannot_cancel};
 
 static size_t set_bytes_of(weft_comm_t *comm)
 {
-    return ((size_t)weft_comm_whole(comm)->size + 7) / 8;
+    return weft_member_set_bytes(weft_comm_whole(comm)->size);
 }
 
 /* The processes of `group` that live; `first`: the rank of its first member in the whole. */

@@ -29,17 +29,12 @@ static void devcoll_release_task(weft_request_t *request)
     weft_pool_give(&tasks, task);
 }
 
-static void devcoll_cancel_task(weft_request_t *request)
-{
-    (void)request; /* collectives cannot be cancelled (section 6.12) */
-}
-
 static int devcoll_start_task(weft_request_t *request);
 
 static const weft_request_ops_t task_ops = {.name = "collective",
                                             .release = devcoll_release_task,
                                             .start = devcoll_start_task,
-                                            .cancel = devcoll_cancel_task};
+                                            .cancel = weft_request_cannot_cancel};
 
 void wefti_task_finish(weft_task_t *task)
 {

@@ -168,13 +168,8 @@ static void agree_release(weft_request_t *request)
     weft_free(request);
 }
 
-static void agree_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
 static const weft_request_ops_t agree_ops = {
-    .name = "agreement", .release = agree_release, .cancel = agree_cancel};
+    .name = "agreement", .release = agree_release, .cancel = weft_request_cannot_cancel};
 
 static void agree_is_decided(const weft_decision_t *decision, void *owner)
 {

@@ -4,12 +4,12 @@
 #include "runtime/progress.h"
 #include "base/fail.h"
 
-static void done_cancel(weft_request_t *request)
+void weft_request_cannot_cancel(weft_request_t *request)
 {
     (void)request;
 }
 
-static const weft_request_ops_t done_ops = {.name = "send", .cancel = done_cancel};
+static const weft_request_ops_t done_ops = {.name = "send", .cancel = weft_request_cannot_cancel};
 
 weft_request_t weft_request_done = {
     .object = {.kind = WEFT_KIND_REQUEST, .references = 1},

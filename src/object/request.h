@@ -48,6 +48,9 @@ struct weft_request {
     MPI_Status status; /* valid when complete; MPI_ERROR is the request's own result */
 };
 
+/** The `cancel` of what cannot be cancelled, as collectives (section 6.12): does nothing. */
+void weft_request_cannot_cancel(weft_request_t *request);
+
 /** Stands for every send that completed before it returned; never active, never released. */
 extern weft_request_t weft_request_done;
 

@@ -371,13 +371,8 @@ static void bsend_release_flush(weft_request_t *request)
     weft_pool_give(&flushes, request);
 }
 
-static void bsend_cannot_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
 static const weft_request_ops_t flush_ops = {
-    .name = "flush", .release = bsend_release_flush, .cancel = bsend_cannot_cancel};
+    .name = "flush", .release = bsend_release_flush, .cancel = weft_request_cannot_cancel};
 
 int weft_bsend_flush_begin(weft_bsend_place_t *place, weft_comm_t *comm, weft_request_t **out)
 {

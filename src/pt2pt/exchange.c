@@ -27,13 +27,8 @@ static void exchange_release(weft_request_t *request)
     weft_pool_give(&exchanges, exchange);
 }
 
-static void exchange_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
 static const weft_request_ops_t exchange_ops = {
-    .name = "sendrecv", .release = exchange_release, .cancel = exchange_cancel};
+    .name = "sendrecv", .release = exchange_release, .cancel = weft_request_cannot_cancel};
 
 static void count_down(sendrecv_t *exchange)
 {

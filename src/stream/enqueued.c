@@ -34,13 +34,9 @@ static void stream_release_handle(weft_request_t *request)
 }
 
 /* Cancelling does nothing: peers count on the operation, and the stream waits for it. */
-static void stream_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
-static const weft_request_ops_t request_ops = {
-    .name = "operation in a stream", .release = stream_release_handle, .cancel = stream_cancel};
+static const weft_request_ops_t request_ops = {.name = "operation in a stream",
+                                               .release = stream_release_handle,
+                                               .cancel = weft_request_cannot_cancel};
 
 bool wefti_is_enqueued(const weft_request_t *request)
 {
