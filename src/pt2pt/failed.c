@@ -90,8 +90,7 @@ void weft_pt2pt_send_note(int process, const void *note, size_t bytes)
         return;
     weft_header_t header = weft_header(WEFT_PACKET_NOTE, (uint32_t)bytes, 0, 0);
     wefti_send_in_order(endpoint, &header, note);
-    if (endpoint->holds_back)
-        endpoint->link->flush(endpoint);
+    weft_endpoint_flush(endpoint);
 }
 
 /* ---- errors ---- */
@@ -187,8 +186,7 @@ bool wefti_recv_is_refused(weft_recv_t *recv)
         (recv->may_pend && args->source == MPI_ANY_SOURCE && err == MPIX_ERR_PROC_FAILED))
         return false;
     weft_request_note_error(&recv->request, err);
-    if (recv->device == NULL || wefti_device_recv_stop(recv))
-        wefti_recv_fail(recv);
+    wefti_recv_stop(recv);
     return true;
 }
 
@@ -217,14 +215,19 @@ static weft_recv_t *find_wild(int process)
     return NULL;
 }
 
-static void end_queued(weft_recv_t *recv, int error)
+void wefti_recv_end_queued(weft_recv_t *recv, int error)
 {
-    wefti_recv_resume(recv);
     weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
     recv->is_queued = false;
     weft_request_note_error(&recv->request, error);
-    if (recv->device == NULL || wefti_device_recv_stop(recv))
-        wefti_recv_fail(recv);
+    wefti_recv_stop(recv);
+}
+
+/* One that is pending has an error already. */
+static void end_queued(weft_recv_t *recv, int error)
+{
+    wefti_recv_resume(recv);
+    wefti_recv_end_queued(recv, error);
 }
 
 static void lose_wild(int process)
@@ -336,9 +339,7 @@ int weft_pt2pt_revoke(uint32_t context)
         return err;
     wefti_pt2pt.has_trouble = weft_pt2pt_is_watchful = true;
     while ((recv = find_of_context(context)) != NULL)
-        end_queued(recv, weft_fail(MPIX_ERR_REVOKED, "%s was revoked",
-                                   recv->args.comm->name[0] != '\0' ? recv->args.comm->name
-                                                                    : "the communicator"));
+        end_queued(recv, fail_revoked(recv->args.comm));
     wefti_messages_refuse(NULL);
     wefti_precvs_revoke(context);
     wefti_psends_end(context, WEFT_NO_PROCESS);

@@ -288,16 +288,11 @@ static void precv_release(weft_request_t *request)
     weft_pool_give(&precvs, precv);
 }
 
-/* The peer may be sending already. */
-static void precv_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
+/* Not cancelled: the peer may be sending already. */
 static const weft_request_ops_t precv_ops = {.name = "partitioned receive",
                                              .release = precv_release,
                                              .start = precv_start,
-                                             .cancel = precv_cancel};
+                                             .cancel = weft_request_cannot_cancel};
 
 /* An offer and a receive match. */
 static void precv_meet(precv_t *precv, const weft_offer_t *offer)

@@ -53,16 +53,11 @@ static int psend_start(weft_request_t *request)
     return MPI_SUCCESS;
 }
 
-/* The peer counts on all partitions. */
-static void psend_cancel(weft_request_t *request)
-{
-    (void)request;
-}
-
+/* Not cancelled: the peer counts on all partitions. */
 static const weft_request_ops_t psend_ops = {.name = "partitioned send",
                                              .release = psend_release,
                                              .start = psend_start,
-                                             .cancel = psend_cancel};
+                                             .cancel = weft_request_cannot_cancel};
 
 static int offer(const weft_send_args_t *args, uint32_t channel, int partitions)
 {
@@ -174,13 +169,6 @@ static int check_ready(const weft_request_t *request, const weft_ready_args_t *a
     return MPI_SUCCESS;
 }
 
-/* The program may leave MPI for long after this. */
-static void flush_partitions(weft_endpoint_t *endpoint)
-{
-    if (endpoint != NULL && endpoint->holds_back)
-        endpoint->link->flush(endpoint);
-}
-
 int weft_pready(weft_request_t *request, const weft_ready_args_t *args)
 {
     psend_t *psend = (psend_t *)request;
@@ -194,7 +182,8 @@ int weft_pready(weft_request_t *request, const weft_ready_args_t *args)
                                     : weft_comm_endpoint(psend->args.comm, psend->args.dest);
     for (int i = 0; err == MPI_SUCCESS && i < args->count; i++)
         err = send_partition(psend, ready_at(args, i));
-    flush_partitions(endpoint);
+    if (endpoint != NULL) /* the program may leave MPI for long after this */
+        weft_endpoint_flush(endpoint);
     return err;
 }
 

@@ -254,6 +254,10 @@ void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t se
 void wefti_recv_finish(weft_recv_t *recv);
 /** End with the error that was noted. */
 void wefti_recv_fail(weft_recv_t *recv);
+/** The same, as soon as no device works on the buffer. */
+void wefti_recv_stop(weft_recv_t *recv);
+/** Take a receive out of the queue, and end it with an error. */
+void wefti_recv_end_queued(weft_recv_t *recv, int error);
 /** The call that has begun this receive waits for it now. */
 static inline void wefti_recv_block(weft_request_t *request)
 {

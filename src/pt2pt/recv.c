@@ -201,6 +201,12 @@ void wefti_recv_fail(weft_recv_t *recv)
     weft_request_complete(&recv->request);
 }
 
+void wefti_recv_stop(weft_recv_t *recv)
+{
+    if (recv->device == NULL || wefti_device_recv_stop(recv))
+        wefti_recv_fail(recv);
+}
+
 void wefti_recv_lose(weft_recv_t *recv)
 {
     int process =
@@ -209,8 +215,7 @@ void wefti_recv_lose(weft_recv_t *recv)
         weft_request_note_error(&recv->request, wefti_fail_lost(process));
     else
         recv->request.status.MPI_ERROR = MPI_ERR_OTHER;
-    if (recv->device == NULL || wefti_device_recv_stop(recv))
-        wefti_recv_fail(recv);
+    wefti_recv_stop(recv);
 }
 
 void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
@@ -269,8 +274,7 @@ weft_endpoint_t *wefti_recv_endpoint(weft_recv_t *recv, int source)
     if (__builtin_expect(endpoint != NULL, 1))
         return endpoint;
     weft_request_note_error(&recv->request, MPI_ERR_OTHER);
-    if (recv->device == NULL || wefti_device_recv_stop(recv))
-        wefti_recv_fail(recv);
+    wefti_recv_stop(recv);
     return NULL;
 }
 
@@ -282,8 +286,7 @@ static void match_unusual(weft_recv_t *recv, int source, const weft_rts_t *rts, 
         return;
     }
     wefti_note_packet_error(&recv->request, rts->extra, sizeof(weft_packet_error_t));
-    if (recv->device == NULL || wefti_device_recv_stop(recv))
-        wefti_recv_fail(recv);
+    wefti_recv_stop(recv);
 }
 
 static inline void note_match(weft_recv_t *recv, const weft_match_key_t *from, size_t bytes)

@@ -510,11 +510,8 @@ int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out)
 /* The program may leave MPI for long after a blocking send. */
 static inline void flush_endpoint(const weft_send_args_t *args)
 {
-    if (args->dest == MPI_PROC_NULL)
-        return;
-    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
-    if (__builtin_expect(endpoint->holds_back, 0))
-        endpoint->link->flush(endpoint);
+    if (args->dest != MPI_PROC_NULL)
+        weft_endpoint_flush(weft_comm_endpoint(args->comm, args->dest));
 }
 
 int weft_send(const weft_send_args_t *args)

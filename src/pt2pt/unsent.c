@@ -171,15 +171,6 @@ int wefti_unsent_check(const weft_recv_args_t *args)
     return count.sources > 0 && count.ended == count.sources ? fail_unsent(args) : MPI_SUCCESS;
 }
 
-static void end_recv(weft_recv_t *recv, int error)
-{
-    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
-    recv->is_queued = false;
-    weft_request_note_error(&recv->request, error);
-    if (recv->device == NULL || wefti_device_recv_stop(recv))
-        wefti_recv_fail(recv);
-}
-
 /* End the first; false: there is none. */
 static bool end_one(const bool *flag)
 {
@@ -189,7 +180,7 @@ static bool end_one(const bool *flag)
         int error = is_awaited(recv, flag) ? wefti_unsent_check(&recv->args) : MPI_SUCCESS;
         if (error == MPI_SUCCESS)
             continue;
-        end_recv(recv, error);
+        wefti_recv_end_queued(recv, error);
         return true;
     }
     return false;

@@ -128,6 +128,13 @@ struct weft_link_ops {
 
 void weft_no_flush(weft_endpoint_t *endpoint);
 
+/** Send what is held back for this peer, if anything can be. */
+static inline void weft_endpoint_flush(weft_endpoint_t *endpoint)
+{
+    if (__builtin_expect(endpoint->holds_back, 0))
+        endpoint->link->flush(endpoint);
+}
+
 /* ---- memory of a peer ---- */
 
 /** A remote key: memory of one process as a peer names it to read it. Plain data, for a packet. */
