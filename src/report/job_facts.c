@@ -43,6 +43,28 @@ int weft_job_host_cores(const weft_job_facts_t *job, int rank)
     return weft_cpus_count(&cpus);
 }
 
+bool weft_job_knows_gpu(const weft_job_facts_t *job, int rank)
+{
+    return job->of[rank].gpu.state == WEFT_GPU_KNOWN;
+}
+
+bool weft_job_share_gpu(const weft_job_facts_t *job, int a, int b)
+{
+    const weft_gpu_report_t *one = &job->of[a].gpu, *other = &job->of[b].gpu;
+    return weft_job_knows_gpu(job, a) && weft_job_knows_gpu(job, b) &&
+           weft_job_same_host(job, a, b) && memcmp(one->uuid, other->uuid, sizeof(one->uuid)) == 0;
+}
+
+bool weft_job_is_first_with_gpu(const weft_job_facts_t *job, int rank,
+                                weft_job_relation_t *are_related)
+{
+    for (int i = 0; i < rank; i++) {
+        if (are_related(job, i, rank))
+            return false;
+    }
+    return weft_job_knows_gpu(job, rank);
+}
+
 static bool has_warning(const weft_rank_report_t *report, int count, const char *warning)
 {
     for (int i = 0; i < count; i++) {

@@ -20,6 +20,17 @@ int weft_job_hosts(const weft_job_facts_t *job);
 bool weft_job_speaks_for_host(const weft_job_facts_t *job, int rank);
 bool weft_job_same_host(const weft_job_facts_t *job, int a, int b);
 
+/** Whether two ranks belong together in some way. */
+typedef bool weft_job_relation_t(const weft_job_facts_t *job, int a, int b);
+
+/** Whether the GPU of a rank is known, and whether that of two ranks is, and the same. */
+bool weft_job_knows_gpu(const weft_job_facts_t *job, int rank);
+bool weft_job_share_gpu(const weft_job_facts_t *job, int a, int b);
+
+/** Whether the GPU of a rank is known, and the rank is the first of those that it is related to. */
+bool weft_job_is_first_with_gpu(const weft_job_facts_t *job, int rank,
+                                weft_job_relation_t *are_related);
+
 /** How many ranks are on the host of `rank`, and how many processors they have together. */
 int weft_job_host_ranks(const weft_job_facts_t *job, int rank);
 int weft_job_host_cores(const weft_job_facts_t *job, int rank);

@@ -15,36 +15,13 @@ static const weft_gpu_report_t *gpu_of(const weft_job_facts_t *job, int rank)
     return &job->of[rank].gpu;
 }
 
-static bool is_known(const weft_job_facts_t *job, int rank)
-{
-    return gpu_of(job, rank)->state == WEFT_GPU_KNOWN;
-}
-
 static bool are_neighbours(const weft_job_facts_t *job, int a, int b)
 {
-    return is_known(job, a) && is_known(job, b) && weft_job_same_host(job, a, b);
+    return weft_job_knows_gpu(job, a) && weft_job_knows_gpu(job, b) &&
+           weft_job_same_host(job, a, b);
 }
 
-static bool share_gpu(const weft_job_facts_t *job, int a, int b)
-{
-    const uint8_t *uuid = gpu_of(job, a)->uuid;
-    return are_neighbours(job, a, b) &&
-           memcmp(uuid, gpu_of(job, b)->uuid, sizeof(gpu_of(job, b)->uuid)) == 0;
-}
-
-typedef bool (*relation_fn_t)(const weft_job_facts_t *job, int a, int b);
-
-/* Is this rank's GPU known, and is it the first of the ranks that it is related to? */
-static bool is_first_of_gpu(const weft_job_facts_t *job, int rank, relation_fn_t are_related)
-{
-    for (int i = 0; i < rank; i++) {
-        if (are_related(job, i, rank))
-            return false;
-    }
-    return is_known(job, rank);
-}
-
-static int count_related(const weft_job_facts_t *job, int rank, relation_fn_t are_related)
+static int count_related(const weft_job_facts_t *job, int rank, weft_job_relation_t *are_related)
 {
     int count = 0;
     for (int i = 0; i < job->ranks; i++)
@@ -56,7 +33,7 @@ int weft_gpus_known(const weft_job_facts_t *job)
 {
     int count = 0;
     for (int i = 0; i < job->ranks; i++)
-        count += is_known(job, i);
+        count += weft_job_knows_gpu(job, i);
     return count;
 }
 
@@ -64,11 +41,11 @@ int weft_gpus_known(const weft_job_facts_t *job)
 
 static bool is_unknown_like(const weft_job_facts_t *job, int a, int b)
 {
-    return !is_known(job, a) && !is_known(job, b);
+    return !weft_job_knows_gpu(job, a) && !weft_job_knows_gpu(job, b);
 }
 
 /* "0-3, 7": the ranks related to `rank`; cut off where it becomes too long. */
-static void list_ranks(const weft_job_facts_t *job, int rank, relation_fn_t are_related,
+static void list_ranks(const weft_job_facts_t *job, int rank, weft_job_relation_t *are_related,
                        char out[LIST_BYTES])
 {
     size_t used = 0;
@@ -95,8 +72,8 @@ static void list_ranks(const weft_job_facts_t *job, int rank, relation_fn_t are_
 static void add_gpu(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
     char ranks[LIST_BYTES];
-    int count = count_related(job, rank, share_gpu);
-    list_ranks(job, rank, share_gpu, ranks);
+    int count = count_related(job, rank, weft_job_share_gpu);
+    list_ranks(job, rank, weft_job_share_gpu, ranks);
     weft_report_add(text, "  %-16s GPU %-12s  %d rank%s: %s; kernels: %s\n", job->of[rank].host,
                     gpu_of(job, rank)->pci, count, count == 1 ? "" : "s", ranks,
                     gpu_of(job, rank)->kernels);
@@ -106,7 +83,7 @@ static void add_unknown(weft_report_text_t *text, const weft_job_facts_t *job)
 {
     char ranks[LIST_BYTES];
     for (int i = 0; i < job->ranks; i++) {
-        if (is_known(job, i))
+        if (weft_job_knows_gpu(job, i))
             continue;
         list_ranks(job, i, is_unknown_like, ranks);
         weft_report_add(text, "  no CUDA context yet: rank%s %s\n",
@@ -157,10 +134,11 @@ static pairs_t count_pairs(weft_report_text_t *text, const weft_job_facts_t *job
 {
     pairs_t pairs = {.told = 0};
     for (int a = rank; a < job->ranks; a++) {
-        if (!are_neighbours(job, a, rank) || !is_first_of_gpu(job, a, share_gpu))
+        if (!are_neighbours(job, a, rank) ||
+            !weft_job_is_first_with_gpu(job, a, weft_job_share_gpu))
             continue;
         for (int b = a + 1; b < job->ranks; b++) {
-            if (are_neighbours(job, a, b) && is_first_of_gpu(job, b, share_gpu))
+            if (are_neighbours(job, a, b) && weft_job_is_first_with_gpu(job, b, weft_job_share_gpu))
                 count_pair(text, job, a, b, &pairs);
         }
     }
@@ -190,7 +168,7 @@ static void warn_of_pairs(weft_report_text_t *text, const char *host, const pair
 
 static void warn_of_crowd(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
-    int ranks = count_related(job, rank, share_gpu), seen = gpu_of(job, rank)->seen_count;
+    int ranks = count_related(job, rank, weft_job_share_gpu), seen = gpu_of(job, rank)->seen_count;
     if (ranks > 1 && seen > 1 && ranks == count_related(job, rank, are_neighbours))
         weft_report_add(
             text,
@@ -227,12 +205,12 @@ void weft_report_gpus(weft_report_text_t *text, const weft_job_facts_t *job)
     if (!is_in_use)
         return;
     for (int i = 0; i < job->ranks; i++) {
-        if (is_first_of_gpu(job, i, share_gpu))
+        if (weft_job_is_first_with_gpu(job, i, weft_job_share_gpu))
             add_gpu(text, job, i);
     }
     add_unknown(text, job);
     for (int i = 0; i < job->ranks; i++) {
-        if (is_first_of_gpu(job, i, are_neighbours))
+        if (weft_job_is_first_with_gpu(job, i, are_neighbours))
             add_ways(text, job, i);
     }
 }

@@ -28,10 +28,8 @@ static void add_member(weft_report_text_t *text, const char *name, const char *v
     add_string(text, value);
 }
 
-typedef bool (*rank_relation_fn_t)(const weft_job_facts_t *job, int a, int b);
-
 static void add_ranks(weft_report_text_t *text, const weft_job_facts_t *job, int rank,
-                      rank_relation_fn_t are_related)
+                      weft_job_relation_t *are_related)
 {
     bool is_first = true;
     weft_report_add(text, "\"ranks\": [");
@@ -44,31 +42,16 @@ static void add_ranks(weft_report_text_t *text, const weft_job_facts_t *job, int
     weft_report_add(text, "]");
 }
 
-static bool share_gpu(const weft_job_facts_t *job, int a, int b)
-{
-    const weft_gpu_report_t *one = &job->of[a].gpu, *other = &job->of[b].gpu;
-    return one->state == WEFT_GPU_KNOWN && other->state == WEFT_GPU_KNOWN &&
-           weft_job_same_host(job, a, b) && memcmp(one->uuid, other->uuid, sizeof(one->uuid)) == 0;
-}
-
-static bool is_first_of_gpu(const weft_job_facts_t *job, int rank)
-{
-    for (int i = 0; i < rank; i++) {
-        if (share_gpu(job, i, rank))
-            return false;
-    }
-    return job->of[rank].gpu.state == WEFT_GPU_KNOWN;
-}
-
 static void add_gpus(weft_report_text_t *text, const weft_job_facts_t *job, int host_rank)
 {
     bool is_first = true;
     weft_report_add(text, ", \"gpus\": [");
     for (int rank = host_rank; rank < job->ranks; rank++) {
-        if (!weft_job_same_host(job, rank, host_rank) || !is_first_of_gpu(job, rank))
+        if (!weft_job_same_host(job, rank, host_rank) ||
+            !weft_job_is_first_with_gpu(job, rank, weft_job_share_gpu))
             continue;
         weft_report_add(text, "%s{", is_first ? "" : ", ");
-        add_ranks(text, job, rank, share_gpu);
+        add_ranks(text, job, rank, weft_job_share_gpu);
         add_member(text, "pci", job->of[rank].gpu.pci);
         add_member(text, "kernels", job->of[rank].gpu.kernels);
         weft_report_add(text, "}");
