@@ -157,6 +157,13 @@ double weft_bruck_us(const weft_link_cost_t *link, int size, int radix, double b
     return sum;
 }
 
+double weft_through_root_us(const weft_model_t *model)
+{
+    const weft_link_cost_t *net = &model->fabric.net;
+    return weft_reduce_round_us(model, net, model->ranks - 1, model->bytes) +
+           weft_round_us(net, model->ranks - 1, model->bytes);
+}
+
 double weft_multiplying_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes)
 {

@@ -77,6 +77,10 @@ double weft_blocks_tree_us(const weft_link_cost_t *link, int size, int radix, do
  * its blocks k - 1 times. */
 double weft_bruck_us(const weft_link_cost_t *link, int size, int radix, double bytes);
 
+/** All operands go to rank 0, which reduces them and sends each rank a vector. It is alone in using
+ * its node's way out. */
+double weft_through_root_us(const weft_model_t *model);
+
 /** Recursive multiplying of vectors of `bytes` over `size` ranks. */
 double weft_multiplying_us(const weft_model_t *model, const weft_link_cost_t *link, int size,
                            double bytes);

@@ -78,14 +78,6 @@ static void allreduce_gathered(weft_plan_t *plan, const weft_coll_args_t *args)
 
 /* ---- their costs over several nodes: every round crosses nodes ---- */
 
-/* Rank 0 is alone in using its node's way out. */
-static double allreduce_flat_us(const weft_model_t *model)
-{
-    const weft_link_cost_t *net = &model->fabric.net;
-    return weft_reduce_round_us(model, net, model->ranks - 1, model->bytes) +
-           weft_round_us(net, model->ranks - 1, model->bytes);
-}
-
 static double allreduce_two_shot_us(const weft_model_t *model)
 {
     weft_link_cost_t net = weft_shared(model->fabric.net, model->most);
@@ -157,7 +149,7 @@ const weft_algorithm_t weft_allreduce_algorithms[] = {
      "as sliced; m rings of 2 (N - 1) rounds, 2 n/m bytes", weft_allreduce_sliced_ring_us,
      WEFT_HAS_SEGMENT},
     {"flat", allreduce_flat, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
-     allreduce_flat_us, WEFT_HAS_FOLD},
+     weft_through_root_us, WEFT_HAS_FOLD},
     {"two_shot", allreduce_two_shot, WEFT_NEEDS_COUNT, "2 rounds, 2 n bytes a rank",
      allreduce_two_shot_us, WEFT_HAS_FOLD},
     {"gathered", allreduce_gathered, 0, "log_k p rounds, p n bytes a rank", allreduce_gathered_us,

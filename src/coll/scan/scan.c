@@ -189,13 +189,6 @@ static double scan_in_a_row_us(const weft_model_t *model)
     return weft_ring_us(model, model->bytes, true);
 }
 
-static double scan_through_root_us(const weft_model_t *model)
-{
-    const weft_link_cost_t *net = &model->fabric.net;
-    return weft_reduce_round_us(model, net, model->ranks - 1, model->bytes) +
-           weft_round_us(net, model->ranks - 1, model->bytes);
-}
-
 static double rounds_us(const weft_model_t *model, const weft_link_cost_t *link, int size)
 {
     return weft_digits_rounds(size, 2) * weft_reduce_round_us(model, link, 1, model->bytes);
@@ -219,7 +212,7 @@ const weft_algorithm_t weft_scan_algorithms[] = {
     {"two_level", scan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
      scan_two_level_us, 0},
     {"through_root", scan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
-     scan_through_root_us, WEFT_HAS_FOLD},
+     weft_through_root_us, WEFT_HAS_FOLD},
     {"in_a_row", scan_in_a_row, 0, "p - 1 rounds of n bytes", scan_in_a_row_us, WEFT_HAS_FOLD},
     {0},
 };
@@ -229,7 +222,7 @@ const weft_algorithm_t weft_exscan_algorithms[] = {
     {"two_level", exscan_two_level, WEFT_NEEDS_BLOCKS, "log2 N rounds of n bytes between nodes",
      scan_two_level_us, 0},
     {"through_root", exscan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
-     scan_through_root_us, WEFT_HAS_FOLD},
+     weft_through_root_us, WEFT_HAS_FOLD},
     {"in_a_row", exscan_in_a_row, 0, "p - 1 rounds of n bytes", scan_in_a_row_us, WEFT_HAS_FOLD},
     {0},
 };
