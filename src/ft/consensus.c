@@ -125,7 +125,7 @@ static consensus_t *create_consensus(uint32_t context, uint32_t check, int size)
     c->context = context;
     c->check = check;
     c->size = size;
-    c->set_bytes = ((size_t)size + 7) / 8;
+    c->set_bytes = weft_member_set_bytes(size);
     weft_list_init(&c->turns);
     weft_list_append(&all, &c->link);
     return c;
@@ -509,7 +509,7 @@ static void proposal_arrived(const consensus_t *c, turn_t *turn, const wefti_not
 static bool is_usable(const wefti_note_t *note, size_t bytes)
 {
     return note->size > 0 && note->rank >= 0 && note->rank < note->size &&
-           bytes == sizeof(*note) + 2 * (((size_t)note->size + 7) / 8);
+           bytes == sizeof(*note) + 2 * weft_member_set_bytes(note->size);
 }
 
 static void obey_note(consensus_t *c, turn_t *turn, const wefti_note_t *note)

@@ -25,6 +25,7 @@
 #include "object/comm.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** What the members have come to. */
@@ -41,6 +42,12 @@ typedef void (*weft_decided_fn_t)(const weft_decision_t *decision, void *owner);
  *  returns, with the lock. `comm` may be freed before. Collective over its members that live.
  *  MPI_ERR_NO_MEM. */
 int weft_consensus_begin(weft_comm_t *comm, int flag, weft_decided_fn_t on_decided, void *owner);
+
+/** The bytes of a set of members of a communicator: a bit for each rank. */
+static inline size_t weft_member_set_bytes(int size)
+{
+    return ((size_t)size + 7) / 8;
+}
 
 static inline bool weft_decision_has_failed(const weft_decision_t *decision, int rank)
 {
