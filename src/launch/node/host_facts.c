@@ -2,14 +2,14 @@
 #include "launch/node/host_facts.h"
 
 #include "base/cpu.h"
+#include "base/memory.h"
+#include "base/network_interface.h"
 #include "launch/loop/byte_queue.h"
 #include "mpi.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <ifaddrs.h>
 #include <limits.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,31 +142,30 @@ static int add_list(wl_variables_t *out, const char *name, wl_byte_queue_t *list
     return err;
 }
 
-static void append_interface(wl_byte_queue_t *list, const struct ifaddrs *each)
+static void append_interface(wl_byte_queue_t *list, const weft_interface_address_t *each)
 {
-    char text[128], path[64 + IF_NAMESIZE], speed[32] = "", address[INET6_ADDRSTRLEN] = "";
-    const struct sockaddr_in *place = (const struct sockaddr_in *)each->ifa_addr;
-    snprintf(path, sizeof(path), "/sys/class/net/%s/speed", each->ifa_name);
-    bool has_speed = read_line(path, speed, sizeof(speed)) && strtol(speed, NULL, 10) > 0;
+    char text[128], speed[32] = "", address[INET6_ADDRSTRLEN] = "";
+    const struct sockaddr_in *place = (const struct sockaddr_in *)&each->address;
+    int speed_mbit = weft_interface_look(each->name).speed_mbit;
+    if (speed_mbit > 0)
+        snprintf(speed, sizeof(speed), " %d Mbit/s", speed_mbit);
     inet_ntop(AF_INET, &place->sin_addr, address, sizeof(address));
-    snprintf(text, sizeof(text), "%s %s%s%s%s", each->ifa_name, address, has_speed ? " " : "",
-             has_speed ? speed : "", has_speed ? " Mbit/s" : "");
+    snprintf(text, sizeof(text), "%s %s%s", each->name, address, speed);
     append_item(list, text);
 }
 
 static int add_interfaces(wl_variables_t *out)
 {
-    struct ifaddrs *all;
+    weft_interface_address_t *all;
+    size_t count;
     wl_byte_queue_t list = {0};
-    if (getifaddrs(&all) != 0)
+    if (weft_interface_addresses(&all, &count) != MPI_SUCCESS)
         return MPI_SUCCESS;
-    for (const struct ifaddrs *each = all; each != NULL; each = each->ifa_next) {
-        bool is_counted = each->ifa_addr != NULL && each->ifa_addr->sa_family == AF_INET &&
-                          (each->ifa_flags & IFF_LOOPBACK) == 0 && (each->ifa_flags & IFF_UP) != 0;
-        if (is_counted)
-            append_interface(&list, each);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].address.ss_family == AF_INET && all[i].is_up && !all[i].is_loopback)
+            append_interface(&list, &all[i]);
     }
-    freeifaddrs(all);
+    weft_free(all);
     return add_list(out, "interfaces", &list);
 }
 
