@@ -18,47 +18,18 @@
  * must meet again. Results that come without an error have to be right. Prints nothing when all is
  * well.
  */
+#include "dying.h"
 #include "memory_kinds.h"
 
 #include <mpi.h>
 #include <mpix.h>
 
-#include <signal.h>
-#include <stdarg.h>
-#include <sys/time.h>
-
 enum { BOTH = 2, ROUNDS_AFTER = 8, ROUNDS_MOST = 200, MOMENT_US = 20000 };
 
-static int world_rank, victim, count;
+static int victim, count;
 static const char *where;
 static float *host;
 static void *in[BOTH], *out[BOTH];
-
-static void check(int is_right, const char *format, ...)
-{
-    va_list args;
-    if (is_right)
-        return;
-    va_start(args, format);
-    fprintf(stderr, "rank %d: ", world_rank);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
-    va_end(args);
-    _Exit(1);
-}
-
-static void die(int signal)
-{
-    (void)signal;
-    raise(SIGKILL);
-}
-
-static void die_soon(unsigned us)
-{
-    struct itimerval timer = {.it_value = {.tv_usec = (int)us + 1}};
-    signal(SIGALRM, die);
-    setitimer(ITIMER_REAL, &timer, NULL);
-}
 
 static int is_victim_at(const char *point)
 {

@@ -9,51 +9,21 @@
  * with what is left. Results that come without an error have to be right. Prints nothing when all
  * is well.
  */
+#include "dying.h"
+
 #include <mpi.h>
 #include <mpix.h>
 
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 
 enum { SMALL = 3, LARGE = 40000, MOMENT_US = 4000 };
 
-static int world_rank;
 static unsigned long long state;
-
-static void check(int is_right, const char *format, ...)
-{
-    va_list args;
-    if (is_right)
-        return;
-    va_start(args, format);
-    fprintf(stderr, "rank %d: ", world_rank);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, "\n");
-    va_end(args);
-    _Exit(1);
-}
 
 static unsigned draw(unsigned below)
 {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
     return (unsigned)(state >> 33) % below;
-}
-
-static void die(int signal)
-{
-    (void)signal;
-    raise(SIGKILL);
-}
-
-static void die_soon(unsigned us)
-{
-    struct itimerval timer = {.it_value = {.tv_usec = us + 1}};
-    signal(SIGALRM, die);
-    setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 /* ---- operations: each returns the first error ---- */
