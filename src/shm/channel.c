@@ -3,6 +3,7 @@
 #include "shm/channel.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -13,10 +14,7 @@
 
 enum {
     SAMPLE_BYTES = 64 * 1024, /* touched to find out how long that takes */
-    /* The large ring saves some 0.1 ns a byte. What it costs is to be less than a quarter of what
-     * has been spent before. */
-    BYTES_PER_NS = 40,
-    READ_SHARE = 4, /* it saves less of what would be read otherwise */
+    UNIT_NS = 3,              /* that a unit takes in the small ring, or more */
 };
 
 void weft_channel_enlarge(weft_channel_t *channel)
@@ -33,36 +31,34 @@ static bool touch_pages(char *memory, size_t bytes)
     return madvise(memory, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
 }
 
-/* Units of traffic that pay for the pages of a large ring, by the time that a sample of them takes;
- * at most UINT32_MAX: never. */
-static uint32_t price_of_pages(const weft_channel_t *channel)
+/* What the pages of a large ring take, by the time that a sample of them takes; INT64_MAX if there
+ * is no memory. */
+static int64_t price_of_pages(const weft_channel_t *channel)
 {
     size_t bytes = (size_t)channel->large_units * WEFT_DATA_UNIT;
     int64_t start = weft_clock_ns();
     if (bytes < SAMPLE_BYTES || !touch_pages(channel->large, SAMPLE_BYTES))
-        return UINT32_MAX;
-    int64_t ns = (weft_clock_ns() - start) * (int64_t)(bytes / SAMPLE_BYTES);
-    int64_t units = ns * BYTES_PER_NS / WEFT_DATA_UNIT;
-    return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+        return INT64_MAX;
+    return (weft_clock_ns() - start) * (int64_t)(bytes / SAMPLE_BYTES);
 }
 
-static uint32_t traffic_of(const weft_channel_out_t *out)
+static int64_t time_spent(const weft_channel_out_t *out)
 {
-    return out->units_sent +
-           atomic_load_explicit(&out->channel.credit->units_read, memory_order_relaxed) /
-               READ_SHARE;
+    uint64_t read_ns = atomic_load_explicit(&out->channel.credit->read_ns, memory_order_relaxed);
+    return (int64_t)(read_ns + (uint64_t)out->units_sent * UNIT_NS);
 }
 
 /* The first time it only finds out what the pages cost. */
 static void consider_enlarging(weft_channel_out_t *out)
 {
-    enum { FIRST = WEFT_ENLARGE_BYTES / WEFT_DATA_UNIT };
     weft_channel_t *channel = &out->channel;
-    if (traffic_of(out) < out->enlarge_at)
+    if (time_spent(out) < out->enlarge_at_ns)
         return;
-    if (out->enlarge_at == FIRST) {
-        uint32_t price = price_of_pages(channel);
-        out->enlarge_at = price > FIRST ? price : FIRST + 1;
+    if (out->enlarge_at_ns == WEFT_ENLARGE_NS) {
+        int64_t price = price_of_pages(channel);
+        out->enlarge_at_ns = price > WEFT_ENLARGE_NS ? price : WEFT_ENLARGE_NS + 1;
+        WEFT_LOG(WEFT_DEBUG, "shm", "a large ring costs %.3f ms; %.3f were spent without",
+                 (double)price * 1e-6, (double)time_spent(out) * 1e-6);
         return;
     }
     if (!touch_pages(channel->large, (size_t)channel->large_units * WEFT_DATA_UNIT)) {

@@ -6,15 +6,15 @@
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, larger than a core's own cache
- *   credit | slots taken | units taken | throttled | units read |   written by the receiver
+ *   credit | slots taken | units taken | throttled | read ns |   written by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
  * cache of the other core, where it was changed last. In a ring larger than those caches, used in
  * order, lines have left them by then, and both cores fetch them from the cache that they share: on
- * three processors that moved 26 to 35 GB/s from core to core instead of 7 to 9. But its pages have
+ * four processors that moved 26 to 60 GB/s from core to core instead of 7 to 20. But its pages have
  * to be touched first, which takes from 0.2 ms to 2 ms. So a channel begins with the small ring,
- * and its sender changes over, once, when so much has been sent that this pays; from then on each
- * packet carries a mark.
+ * and its sender changes over, once, when large messages have taken as long as the pages will take:
+ * at worst they take twice as long as they had to. From then on each packet carries a mark.
  *
  * The first word of a slot is stored last (release). It holds the number of the packet, counted
  * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before
@@ -38,8 +38,8 @@ enum {
      * quarter of the data ring and skips less than a quarter. So a sender that waits for room
      * always gets it. */
     WEFT_CREDIT_SHARE = 4,
-    WEFT_ENLARGE_BYTES = 4 << 20, /* the least that is sent before a sender changes over */
-    WEFT_IN_LARGE = 1 << 23,      /* mark of a packet after that, among its bytes */
+    WEFT_ENLARGE_NS = 200000, /* the least that is spent before a sender changes over */
+    WEFT_IN_LARGE = 1 << 23,  /* mark of a packet after that, among its bytes */
 };
 
 typedef struct weft_channel_slot {
@@ -52,7 +52,7 @@ typedef struct weft_credit {
     _Alignas(64) atomic_uint slots; /* taken by the receiver so far */
     atomic_uint units;
     atomic_uint is_throttled; /* the sender must ask before it sends unexpected data */
-    atomic_uint units_read;   /* from the sender's memory, in place of the data ring */
+    atomic_ullong read_ns;    /* spent on reading the sender's memory */
 } weft_credit_t;
 
 _Static_assert(sizeof(weft_channel_slot_t) == 64, "a slot is a cache line");
@@ -75,7 +75,7 @@ typedef struct weft_channel_out {
     uint32_t units_sent, units_limit;
     uint32_t reserved_units; /* by reserve, skipped units included */
     uint32_t mark;           /* WEFT_IN_LARGE, or 0 */
-    uint32_t enlarge_at;     /* units of traffic at which the sender changes over */
+    int64_t enlarge_at_ns;   /* spent on large messages, at which the sender changes over */
     bool *is_throttled;      /* refresh stores the credit line's is_throttled here */
 } weft_channel_out_t;
 
@@ -92,7 +92,7 @@ static inline void weft_channel_out_init(weft_channel_out_t *out, const weft_cha
     *out = (weft_channel_out_t){.channel = *channel,
                                 .slots_limit = WEFT_SLOTS,
                                 .units_limit = channel->units,
-                                .enlarge_at = WEFT_ENLARGE_BYTES / WEFT_DATA_UNIT,
+                                .enlarge_at_ns = WEFT_ENLARGE_NS,
                                 .is_throttled = is_throttled};
 }
 
@@ -163,9 +163,9 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     header->context = (uint32_t)(slot->second >> 32);
     header->tag = (int32_t)(uint32_t)slot->second;
     *payload = slot->payload;
+    if (__builtin_expect((first & WEFT_IN_LARGE) != 0 && in->channel.large != NULL, 0))
+        weft_channel_enlarge(&in->channel);
     if (header->bytes > WEFT_SLOT_PAYLOAD) {
-        if (__builtin_expect((first & WEFT_IN_LARGE) != 0 && in->channel.large != NULL, 0))
-            weft_channel_enlarge(&in->channel);
         uint32_t skip =
             weft_channel_skip(&in->channel, in->units_taken, weft_channel_units(header->bytes));
         uint32_t at = (in->units_taken + skip) & (in->channel.units - 1);

@@ -111,16 +111,14 @@ static weft_path_kind_t *kind_of_message(uint64_t address, const void *to, size_
                           bytes);
 }
 
-/* What the sender has sent pays for its large ring; this counts, too. */
-static void count_read(const peer_t *peer, size_t bytes)
+/* By this time the sender's large ring pays, too. */
+static void count_read(const peer_t *peer, int64_t ns)
 {
-    atomic_uint *units = &peer->in.channel.credit->units_read;
+    atomic_ullong *read_ns = &peer->in.channel.credit->read_ns;
     if (peer->in.channel.large == NULL)
         return;
-    unsigned read = atomic_load_explicit(units, memory_order_relaxed);
-    size_t more = bytes / WEFT_DATA_UNIT;
-    atomic_store_explicit(units, more < UINT_MAX - read ? read + (unsigned)more : UINT_MAX,
-                          memory_order_relaxed);
+    uint64_t before = atomic_load_explicit(read_ns, memory_order_relaxed);
+    atomic_store_explicit(read_ns, before + (uint64_t)ns, memory_order_relaxed);
 }
 
 static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
@@ -128,11 +126,11 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     peer_t *peer = (peer_t *)endpoint;
     if (!peer->is_contacted)
         make_contact(peer); /* so that the peer polls this rank, and sees the offer */
-    count_read(peer, bytes);
     bool is_helped = is_awaiting(peer);
     int64_t began_ns = weft_clock_ns();
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
+        count_read(peer, run.ns);
         if (is_helped)
             weft_path_note(kind_of_message(address, to, bytes), &run);
         return true;
