@@ -28,7 +28,7 @@ enum {
      * sleeper on another core takes 20 to 40 us to wake; and they come early, since on a busy
      * machine two ranks may be on one core. */
     YIELDS_ALONE = 400,
-    YIELDS_OVERSUBSCRIBED = 2,
+    YIELDS_OVERSUBSCRIBED = 16,
     /* A rank that sleeps on descriptors takes longer to wake (25 us and more where a peer's answer
      * takes 5), so it yields longer before it sleeps. On four hosts of two ranks, with two cores in
      * all, a barrier took 80 us with 50 yields, 100 us with one and 160 us with none. */
