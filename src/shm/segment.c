@@ -3,6 +3,7 @@
 #include "shm/segment.h"
 
 #include "runtime/meeting.h"
+#include "runtime/wall_place.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -88,6 +89,12 @@ static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
     return large_offset(ranks, data_bytes) + pairs_of(ranks) * large_bytes;
 }
 
+static size_t walls_offset(int ranks, size_t data_bytes, size_t large_bytes)
+{
+    return round_up_to_page(
+        boards_offset(ranks, data_bytes, large_bytes) + weft_boards_bytes(ranks), PAGE);
+}
+
 /* The largest power of two up to `most` with which a ring for each pair fits into `bytes`; not less
  * than DATA_BYTES_MIN. */
 static size_t ring_bytes_for(int ranks, size_t bytes, size_t most)
@@ -110,16 +117,22 @@ static size_t large_bytes_for(int ranks)
     return bytes < LARGE_BYTES_MIN ? 0 : bytes;
 }
 
-/* Large rings and boards are sparse: only in a memfd does a page of them that is not touched cost
- * nothing. */
+/* A wall's ring serves a rank, a message ring a pair of ranks. */
+static size_t wall_ring_bytes_for(int ranks)
+{
+    return weft_config.WALLS ? weft_wall_ring_bytes(ranks, weft_config.SHM_BYTES) : 0;
+}
+
+/* Large rings, boards and walls are sparse: only in a memfd does a page of them that is not touched
+ * cost nothing. */
 static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
 {
     int fd = memfd_create("weft", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
     *data_bytes = data_bytes_for(ranks);
-    out->bytes =
-        boards_offset(ranks, *data_bytes, large_bytes_for(ranks)) + weft_boards_bytes(ranks);
+    out->bytes = walls_offset(ranks, *data_bytes, large_bytes_for(ranks)) +
+                 weft_walls_bytes(ranks, wall_ring_bytes_for(ranks));
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
@@ -181,6 +194,8 @@ static int invite_others(const weft_world_t *world, int fd, size_t data_bytes,
     out->header->data_bytes = (uint32_t)data_bytes;
     out->header->large_bytes =
         invitation->has_name ? 0 : (uint32_t)large_bytes_for(world->local_size);
+    out->header->wall_ring_bytes =
+        invitation->has_name ? 0 : (uint32_t)wall_ring_bytes_for(world->local_size);
     err = world->wireup->put(key, invitation, sizeof(*invitation));
     if (err == MPI_SUCCESS)
         err = world->wireup->fence();
@@ -337,6 +352,15 @@ void *weft_segment_boards(const weft_segment_t *segment)
     if (segment->is_file || offset + weft_boards_bytes(segment->ranks) > segment->bytes)
         return NULL;
     return (char *)segment->header + offset;
+}
+
+void *weft_segment_walls(const weft_segment_t *segment)
+{
+    const weft_segment_header_t *header = segment->header;
+    if (header->wall_ring_bytes == 0)
+        return NULL;
+    return (char *)segment->header +
+           walls_offset(segment->ranks, header->data_bytes, header->large_bytes);
 }
 
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender)

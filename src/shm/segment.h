@@ -2,10 +2,10 @@
 /*
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
- *   | header | rank blocks [n] | credits | copy jobs | slots | data | large rings | boards |
+ *   | header | rank blocks [n] | credits | copy jobs | slots | data | large rings | boards | walls
  *
- * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender]. Large rings and
- * the boards of runtime/meeting.h exist in a memfd only.
+ * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender]. Large rings, the
+ * boards of runtime/meeting.h and the walls of runtime/wall_place.h exist in a memfd only.
  *
  * The segment is sparse: a page costs memory only when a pair of ranks uses it. By default it is a
  * memfd that the others open through /proc, so the size of /dev/shm does not matter and no name can
@@ -29,6 +29,7 @@ typedef struct weft_segment_header {
     uint64_t token;             /* random, of this job */
     uint32_t data_bytes;        /* of each data ring; a power of two */
     uint32_t large_bytes;       /* of each large ring; a power of two, or 0: there are none */
+    uint32_t wall_ring_bytes;   /* of each ring of a wall; 0: there are no walls */
     atomic_uint attached;       /* ranks that have the segment */
     atomic_uint noted;          /* weft_world.noted */
     atomic_uint senders_fence;  /* weft_world.senders_fence */
@@ -66,6 +67,8 @@ weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_r
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
 /** Memory of weft_boards_bytes(), zeros at first; NULL: the segment has none. */
 void *weft_segment_boards(const weft_segment_t *segment);
+/** The memory of walls, weft_walls_bytes(), zeros at first; NULL: the segment has none. */
+void *weft_segment_walls(const weft_segment_t *segment);
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender);
 
 #endif

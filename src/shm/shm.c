@@ -4,6 +4,7 @@
 
 #include "runtime/meeting.h"
 #include "runtime/progress.h"
+#include "runtime/wall_place.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
 #include "shm/path_choice.h"
@@ -354,6 +355,16 @@ static void wake_peer(int local_rank)
         weft_doorbell_ring(&weft_segment_block(&shm.segment, local_rank)->doorbell);
 }
 
+static weft_doorbell_t *doorbell_of_rank(int local_rank)
+{
+    return &weft_segment_block(&shm.segment, local_rank)->doorbell;
+}
+
+static const atomic_uint *leaving_of_rank(int local_rank)
+{
+    return &weft_segment_block(&shm.segment, local_rank)->leaving;
+}
+
 static int pid_of_peer(int local_rank)
 {
     return shares_pids(local_rank) ? (int)weft_segment_block(&shm.segment, local_rank)->pid : 0;
@@ -398,6 +409,11 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
                                                 .ranks = world->local_size,
                                                 .wake = wake_peer,
                                                 .rank = world->local_rank};
+    weft_wall_place = (weft_wall_place_t){.memory = weft_segment_walls(&shm.segment),
+                                          .ranks = world->local_size,
+                                          .ring_bytes = shm.segment.header->wall_ring_bytes,
+                                          .doorbell = doorbell_of_rank,
+                                          .leaving = leaving_of_rank};
     return weft_progress_add(shm_progress);
 }
 
@@ -425,6 +441,7 @@ static void shm_close(void)
     weft_path_log(&shm.choice);
     weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
+    weft_wall_place = (weft_wall_place_t){0};
     weft_world_leave(WEFT_GONE);
     weft_world.host_link = NULL;
     weft_world.pid_of = NULL;
