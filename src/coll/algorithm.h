@@ -17,6 +17,8 @@ enum {
     WEFT_NEEDS_ORDER = 4,       /* commutative, or the order of nodes is the order of ranks */
     WEFT_NEEDS_REGULAR = 8,     /* nodes are in blocks or cyclic, with equally many ranks on each */
     WEFT_NEEDS_BLOCKS = 16,     /* the order of nodes is the order of ranks */
+    /* it is blocking, there is a wall, and a reduction is predefined, of a dense type */
+    WEFT_NEEDS_WALL = 32,
 };
 
 /** The flags above that a shape fulfils, for an operation that commutes or does not. */

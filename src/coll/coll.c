@@ -16,6 +16,7 @@
 #include "coll/plan.h"
 #include "coll/section.h"
 #include "coll/tuning.h"
+#include "coll/wall/wall.h"
 #include "pt2pt/pt2pt.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -28,8 +29,8 @@ enum { CACHED_PLANS = 16 };
 
 /* The facts that determine the plan of a call without arrays. */
 typedef struct plan_key {
-    /* the collective, its root, and which buffers are MPI_IN_PLACE, in one word that is compared at
-     * once */
+    /* the collective, its root, which buffers are MPI_IN_PLACE, and whether there is a wall, in one
+     * word that is compared at once */
     uint64_t call;
     size_t send_count, recv_count;
     const weft_type_t *send_type, *recv_type;
@@ -84,11 +85,19 @@ static size_t bytes_of_call(weft_coll_t coll, const weft_coll_args_t *args)
     }
 }
 
-static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shape)
+static bool suits_wall(const weft_coll_args_t *args)
+{
+    return args->op == NULL || (args->op->is_predefined && args->recv_type->is_dense &&
+                                weft_op_kernel3(args->op, args->recv_type) != NULL);
+}
+
+static unsigned fulfilled(const weft_coll_args_t *args, const weft_shape_t *shape,
+                          const weft_wall_t *wall)
 {
     bool commutes = args->op == NULL || args->op->is_commutative;
     bool has_count = args->recv_count >= (size_t)args->comm->size;
     return (commutes ? WEFT_NEEDS_COMMUTATIVE : 0) | (has_count ? WEFT_NEEDS_COUNT : 0) |
+           (wall != NULL && suits_wall(args) ? WEFT_NEEDS_WALL : 0) |
            weft_shape_fulfils(shape, commutes);
 }
 
@@ -101,7 +110,7 @@ static int inter_radix(const weft_coll_args_t *args)
 
 /* Ranks of several nodes must choose alike, so facts of a single host have no influence there. */
 static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
-                            const weft_shape_t *shape)
+                            const weft_shape_t *shape, const weft_wall_t *wall)
 {
     if (args->inter != NULL)
         return (weft_choice_t){.algorithm = weft_inter_algorithm(coll), .radix = inter_radix(args)};
@@ -113,7 +122,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                                  .any_is_oversubscribed = weft_config.CROWDED,
                                  .ranks = args->comm->size,
                                  .bytes = bytes_of_call(coll, args),
-                                 .has = fulfilled(args, shape),
+                                 .has = fulfilled(args, shape, wall),
                                  .must_fold = args->op != NULL && weft_config.REPRODUCIBLE,
                                  .nodes = shape->nodes,
                                  .least = shape->least,
@@ -122,14 +131,15 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
     return weft_tuning_choose(&query);
 }
 
-static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
+static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
+                           weft_plan_t **out)
 {
     weft_shape_t room;
     weft_how_t how = {.is_oversubscribed = weft_world.is_oversubscribed};
     int err = weft_comm_shape(args->comm, &room, &how.shape);
     if (err != MPI_SUCCESS)
         return err;
-    weft_choice_t choice = choose(coll, args, how.shape);
+    weft_choice_t choice = choose(coll, args, how.shape, wall);
     how.radix = choice.radix;
     how.segment_bytes = choice.segment_bytes;
     WEFT_LOG(WEFT_DEBUG, "coll", "%s by %s, radix %d, segments of %zu, on %d ranks of %d nodes",
@@ -189,11 +199,13 @@ static inline bool coll_is_equal(const plan_key_t *a, const plan_key_t *b)
            a->send_type == b->send_type && a->recv_type == b->recv_type && a->op == b->op;
 }
 
-static inline uint64_t coll_pack_call(weft_coll_t coll, const weft_coll_args_t *args)
+static inline uint64_t coll_pack_call(weft_coll_t coll, const weft_coll_args_t *args,
+                                      const weft_wall_t *wall)
 {
     uint64_t in_place =
         (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
-    return (uint64_t)coll << 34 | in_place << 32 | (uint32_t)args->root;
+    return (uint64_t)(wall != NULL) << 48 | (uint64_t)coll << 34 | in_place << 32 |
+           (uint32_t)args->root;
 }
 
 static void release_cache(weft_comm_t *comm, void *state)
@@ -211,7 +223,7 @@ int weft_coll_open(void)
 {
     weft_call_check_open();
     cache_slot = weft_comm_slot_register("plans", release_cache);
-    return cache_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
+    return cache_slot < 0 ? MPI_ERR_INTERN : weft_walls_open();
 }
 
 static cache_t *cache_of(weft_comm_t *comm)
@@ -231,9 +243,10 @@ int weft_coll_plans_kept(const weft_comm_t *comm)
     return kept;
 }
 
-static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
+static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
+                         weft_plan_t **out)
 {
-    plan_key_t key = {.call = coll_pack_call(coll, args),
+    plan_key_t key = {.call = coll_pack_call(coll, args, wall),
                       .send_count = args->send_count,
                       .recv_count = args->recv_count,
                       .send_type = args->send_type,
@@ -246,7 +259,7 @@ static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
     size_t slot = ((size_t)coll * 5 + count + (count >> 8) + (size_t)args->root) % CACHED_PLANS;
     if (cache->entries[slot].plan == NULL || !coll_is_equal(&cache->entries[slot].key, &key)) {
         weft_plan_t *plan;
-        int err = coll_write_plan(coll, args, &plan);
+        int err = coll_write_plan(coll, args, wall, &plan);
         if (err != MPI_SUCCESS)
             return err;
         if (cache->entries[slot].plan != NULL)
@@ -259,14 +272,16 @@ static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, weft_pl
     return MPI_SUCCESS;
 }
 
-static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t **out)
+static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
+                    weft_plan_t **out)
 {
     static bool is_open;
     if (!is_open) {
         weft_tuning_open();
         is_open = true;
     }
-    return has_key(coll, args) ? find_or_write(coll, args, out) : coll_write_plan(coll, args, out);
+    return has_key(coll, args) ? find_or_write(coll, args, wall, out)
+                               : coll_write_plan(coll, args, wall, out);
 }
 
 /* ---- running ---- */
@@ -306,18 +321,79 @@ static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *a
            weft_device_calls != NULL && weft_device_calls->is_needed(coll, args);
 }
 
+/* Of an intercommunicator the two groups, and of neighbours each rank, have data of their own. */
+static inline int find_wall(weft_coll_t coll, const weft_coll_args_t *args, weft_wall_t **out)
+{
+    *out = NULL;
+    return args->inter != NULL || weft_coll_is_neighbor(coll) || args->comm->size == 1
+               ? MPI_SUCCESS
+               : weft_wall_of(args->comm, out);
+}
+
+typedef struct wall_run {
+    weft_host_run_t host;
+    weft_wall_t *wall;
+    const weft_plan_t *plan;
+} wall_run_t;
+
+static int run_staged(const weft_host_run_t *host, const weft_coll_args_t *args)
+{
+    const wall_run_t *its = (const wall_run_t *)host;
+    return weft_wall_run(its->wall, its->plan, args);
+}
+
+static int refuse_staged(const weft_host_run_t *host, int error)
+{
+    return weft_wall_refuse(((const wall_run_t *)host)->wall, error);
+}
+
+/* The program has begun to use a device since there is a wall. The others do not know yet. */
+static __attribute__((cold)) int run_for_device(weft_wall_t *wall, const weft_plan_t *plan,
+                                                weft_coll_t coll, const weft_coll_args_t *args)
+{
+    wall_run_t its = {{.run = run_staged, .refuse = refuse_staged}, wall, plan};
+    weft_wall_take_down(wall);
+    return weft_device_calls->run_on_host(coll, args, &its.host);
+}
+
+static inline int run_on_wall(weft_wall_t *wall, const weft_plan_t *plan, weft_coll_t coll,
+                              const weft_coll_args_t *args)
+{
+    return has_device_memory(coll, args) ? run_for_device(wall, plan, coll, args)
+                                         : weft_wall_run(wall, plan, args);
+}
+
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
 {
     weft_plan_t *plan;
+    weft_wall_t *wall;
     int err = check_call(coll, args, WEFT_CALL_BLOCKING);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
-        err = plan_for(coll, args, &plan);
+        err = find_wall(coll, args, &wall);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        err = plan_for(coll, args, wall, &plan);
     if (err != MPI_SUCCESS)
         return err;
     weft_coll_note_call(plan);
     uint32_t number = weft_engine_take_number(plan, args->comm);
-    err = has_device_memory(coll, args) ? coll_run_on_device(coll, args, plan, number)
-                                        : weft_engine_run(plan, args);
+    if (plan->on_wall != NULL)
+        err = run_on_wall(wall, plan, coll, args);
+    else if (has_device_memory(coll, args))
+        err = coll_run_on_device(coll, args, plan, number);
+    else
+        err = weft_engine_run(plan, args);
+    weft_plan_release(plan);
+    return err;
+}
+
+int weft_coll_run_by_messages(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    weft_plan_t *plan;
+    int err = plan_for(coll, args, NULL, &plan);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_engine_take_number(plan, args->comm);
+    err = weft_engine_run(plan, args);
     weft_plan_release(plan);
     return err;
 }
@@ -327,7 +403,7 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
     weft_plan_t *plan;
     int err = check_call(coll, args, WEFT_CALL_NONBLOCKING);
     if (err == MPI_SUCCESS)
-        err = plan_for(coll, args, &plan);
+        err = plan_for(coll, args, NULL, &plan);
     if (err != MPI_SUCCESS)
         return err;
     weft_coll_note_call(plan);
@@ -343,7 +419,7 @@ int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_reque
     weft_plan_t *plan;
     int err = check_call(coll, args, WEFT_CALL_PERSISTENT);
     if (err == MPI_SUCCESS)
-        err = plan_for(coll, args, &plan);
+        err = plan_for(coll, args, NULL, &plan);
     if (err != MPI_SUCCESS)
         return err;
     int tag = weft_engine_take_lasting_tag(plan, args->comm);
@@ -359,4 +435,5 @@ void weft_coll_close(void)
     weft_call_check_close();
     weft_comm_shapes_close();
     weft_tuning_close();
+    weft_walls_close();
 }

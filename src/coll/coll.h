@@ -76,6 +76,9 @@ typedef struct weft_coll_args {
  * ranks disagree on sizes. */
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);
 
+/** The same, always by a plan, whose steps are messages. Device memory is not expected. */
+int weft_coll_run_by_messages(weft_coll_t coll, const weft_coll_args_t *args);
+
 /** How many plans are kept with a communicator. */
 int weft_coll_plans_kept(const weft_comm_t *comm);
 

@@ -10,6 +10,9 @@
  *   part  begin a plan within the plan
  *   section  describes the steps that follow, for executors that can do them in another way
  *
+ * In place of steps a plan may name a function that does all of a blocking collective on a wall
+ * (coll/wall/wall.h).
+ *
  * Steps begin in order. Sends, receives and parts continue while the next steps begin; a step
  * marked `waits` begins only when everything before it is over. Messages between two ranks match in
  * the order in which both plans have them, separately for each part.
@@ -80,6 +83,11 @@ typedef struct weft_how {
 
 enum { WEFT_FEW_STEPS = 8 };
 
+typedef struct weft_wall weft_wall_t;
+
+/** Returns MPI_SUCCESS, or an error with a text. */
+typedef int (*weft_on_wall_t)(weft_wall_t *wall, const weft_coll_args_t *args);
+
 typedef struct weft_plan {
     int references;
     weft_step_t *steps; /* [count]; `few`, or allocated memory */
@@ -87,9 +95,10 @@ typedef struct weft_plan {
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
     struct weft_plan_section *
-        *sections;     /* [section_count], in the order of steps: coll/section.h */
-    int section_count; /* the same on all ranks of a node */
-    uint32_t meetings; /* weft_plan_meetings() */
+        *sections;          /* [section_count], in the order of steps: coll/section.h */
+    int section_count;      /* the same on all ranks of a node */
+    uint32_t meetings;      /* weft_plan_meetings() */
+    weft_on_wall_t on_wall; /* in place of steps; NULL: there are steps */
     size_t scratch_bytes;
     void *spare_scratch; /* kept between runs; NULL while a run has it */
     weft_how_t how;      /* this and the rest are used while the plan is written */

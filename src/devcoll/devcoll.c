@@ -7,6 +7,7 @@
 #include "devcoll/task_private.h"
 
 #include "devcoll/device_executor.h"
+#include "devcoll/host_run.h"
 #include "coll/device_calls.h"
 #include "coll/failure.h"
 #include "pt2pt/pt2pt.h"
@@ -204,6 +205,7 @@ int weft_devcoll_open(void)
     static const weft_device_calls_t calls = {.is_needed = devcoll_is_needed,
                                               .begin = devcoll_begin,
                                               .prepare = devcoll_prepare,
+                                              .run_on_host = wefti_run_on_host,
                                               .methods = names};
     for (int i = 0; i < WEFT_METHODS; i++)
         names[i] = weft_device_methods[i]->name;

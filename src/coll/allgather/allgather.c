@@ -2,6 +2,7 @@
 /* Allgather and allgatherv. They differ only in where block i lies, which a function tells. */
 #include "coll/algorithm.h"
 #include "coll/allgather/allgather_nodes.h"
+#include "coll/wall/wall_algorithms.h"
 
 /* Copies this rank's block to its place in recv_buf. */
 static void place_own(weft_plan_t *plan, const weft_coll_args_t *args, weft_block_fn_t block)
@@ -123,6 +124,8 @@ const weft_algorithm_t weft_allgather_algorithms[] = {
      weft_allgather_lanes_us, WEFT_HAS_RADIX},
     {"lanes_ring", weft_allgather_lanes_ring, WEFT_NEEDS_REGULAR, "N - 1 rounds of n bytes a rank",
      weft_allgather_lanes_ring_us, 0},
+    {"wall", weft_wall_allgather, WEFT_NEEDS_WALL, "1 post of n bytes a rank, read by all", NULL,
+     0},
     {0},
 };
 
@@ -134,5 +137,6 @@ const weft_algorithm_t weft_allgatherv_algorithms[] = {
      weft_allgather_two_level_us, WEFT_HAS_RADIX},
     {"two_level_ring", weft_allgatherv_two_level_ring, 0, "N - 1 rounds, all bytes a leader",
      weft_allgather_two_level_ring_us, 0},
+    {"wall", weft_wall_allgatherv, WEFT_NEEDS_WALL, "1 post a rank, read by all", NULL, 0},
     {0},
 };

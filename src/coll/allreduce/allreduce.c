@@ -4,6 +4,7 @@
 #include "coll/algorithm.h"
 #include "coll/allreduce/allreduce_nodes.h"
 #include "coll/team/pieces.h"
+#include "coll/wall/wall_algorithms.h"
 
 static weft_team_t team_of_all(const weft_coll_args_t *args)
 {
@@ -154,5 +155,9 @@ const weft_algorithm_t weft_allreduce_algorithms[] = {
      allreduce_two_shot_us, WEFT_HAS_FOLD},
     {"gathered", allreduce_gathered, 0, "log_k p rounds, p n bytes a rank", allreduce_gathered_us,
      WEFT_HAS_RADIX | WEFT_HAS_FOLD},
+    {"wall", weft_wall_allreduce, WEFT_NEEDS_WALL, "1 post of n bytes a rank; each reduces p n",
+     NULL, WEFT_HAS_FOLD},
+    {"wall_sliced", weft_wall_allreduce_sliced, WEFT_NEEDS_WALL,
+     "2 posts, of n and n/p bytes; each rank reduces n", NULL, WEFT_HAS_FOLD},
     {0},
 };

@@ -2,6 +2,7 @@
 /* Alltoall, alltoallv and alltoallw: they differ in where the block for a rank lies. */
 #include "coll/algorithm.h"
 #include "coll/alltoall/alltoall_nodes.h"
+#include "coll/wall/wall_algorithms.h"
 
 /* Where the block for a rank, or the block from it, lies. */
 typedef struct blocks {
@@ -162,6 +163,7 @@ const weft_algorithm_t weft_alltoall_algorithms[] = {
      "log_k N rounds of (k - 1) p/k n bytes", weft_alltoall_lanes_bruck_us, WEFT_HAS_RADIX},
     {"node_aware", weft_alltoall_node_aware, 0, "N/m messages of m m n bytes a rank",
      weft_alltoall_node_aware_us, 0},
+    {"wall", weft_wall_alltoall, WEFT_NEEDS_WALL, "1 post of p n bytes a rank", NULL, 0},
     {0},
 };
 

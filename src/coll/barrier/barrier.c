@@ -3,6 +3,7 @@
 #include "coll/team/local.h"
 #include "coll/team/pieces.h"
 #include "coll/team/shared.h"
+#include "coll/wall/wall_algorithms.h"
 
 static void barrier_dissemination(weft_plan_t *plan, const weft_coll_args_t *args)
 {
@@ -97,5 +98,6 @@ const weft_algorithm_t weft_barrier_algorithms[] = {
      WEFT_HAS_RADIX},
     {"shared", barrier_shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
      barrier_shared_us, WEFT_HAS_RADIX},
+    {"wall", weft_wall_barrier, WEFT_NEEDS_WALL, "1 post a rank", NULL, 0},
     {0},
 };

@@ -3,6 +3,7 @@
 #include "coll/bcast/bcast_nodes.h"
 #include "coll/team/pieces.h"
 #include "coll/team/shared.h"
+#include "coll/wall/wall_algorithms.h"
 
 static weft_data_t all_data(const weft_coll_args_t *args)
 {
@@ -58,5 +59,6 @@ const weft_algorithm_t weft_bcast_algorithms[] = {
      WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
     {"scatter_ring", weft_bcast_scatter_ring, 0, "as sliced; log_k N + N rounds, 2 n bytes a node",
      weft_bcast_scatter_ring_us, WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
+    {"wall", weft_wall_bcast, WEFT_NEEDS_WALL, "1 post of n bytes, read by all", NULL, 0},
     {0},
 };

@@ -4,6 +4,7 @@
 #include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/rooted.h"
+#include "coll/wall/wall_algorithms.h"
 #include "base/memory.h"
 
 typedef weft_data_t (*gather_block_fn_t)(const weft_coll_args_t *args, int rank);
@@ -142,6 +143,8 @@ const weft_algorithm_t weft_gather_algorithms[] = {
      WEFT_HAS_RADIX},
     {"two_level", gather_two_level, 0, "log_k N rounds between nodes, p n bytes at the root",
      gather_two_level_us, WEFT_HAS_RADIX},
+    {"wall", weft_wall_gather, WEFT_NEEDS_WALL, "1 post of n bytes a rank, read by the root", NULL,
+     0},
     {0},
 };
 

@@ -2,6 +2,7 @@
 #include "coll/algorithm.h"
 #include "coll/reduce/reduce_nodes.h"
 #include "coll/team/pieces.h"
+#include "coll/wall/wall_algorithms.h"
 
 static bool reduce_is_root(const weft_coll_args_t *args)
 {
@@ -142,5 +143,9 @@ const weft_algorithm_t weft_reduce_algorithms[] = {
      WEFT_HAS_FOLD},
     {"gathered", reduce_gathered, 0, "log_k p rounds, p n bytes at the root", reduce_gathered_us,
      WEFT_HAS_RADIX | WEFT_HAS_FOLD},
+    {"wall", weft_wall_reduce, WEFT_NEEDS_WALL, "1 post of n bytes a rank; the root reduces p n",
+     NULL, WEFT_HAS_FOLD},
+    {"wall_sliced", weft_wall_reduce_sliced, WEFT_NEEDS_WALL,
+     "2 posts, of n and n/p bytes; each rank reduces n", NULL, WEFT_HAS_FOLD},
     {0},
 };

@@ -2,6 +2,7 @@
 #include "coll/algorithm.h"
 #include "coll/reduce_scatter/reduce_scatter_nodes.h"
 #include "coll/team/pieces.h"
+#include "coll/wall/wall_algorithms.h"
 #include "base/memory.h"
 
 /* The number of elements that rank `rank` gets; reduce_scatter_block has one count for all
@@ -196,7 +197,14 @@ const weft_algorithm_t weft_reduce_scatter_block_algorithms[] = {
     {"lanes_bine", reduce_scatter_lanes_bine,
      WEFT_NEEDS_REGULAR | WEFT_NEEDS_BLOCKS | WEFT_NEEDS_COMMUTATIVE,
      "all ranks of a node carry 1/m: log2 N rounds", weft_reduce_scatter_lanes_bine_us, 0},
+    {"wall", weft_wall_reduce_scatter, WEFT_NEEDS_WALL, "1 post of n bytes a rank; each reduces n",
+     NULL, WEFT_HAS_FOLD},
     {0},
 };
 
-const weft_algorithm_t weft_reduce_scatter_algorithms[] = {FOR_ANY_COUNTS, {0}};
+const weft_algorithm_t weft_reduce_scatter_algorithms[] = {
+    FOR_ANY_COUNTS,
+    {"wall", weft_wall_reduce_scatter, WEFT_NEEDS_WALL,
+     "1 post of n bytes a rank; each reduces n / p", NULL, WEFT_HAS_FOLD},
+    {0},
+};

@@ -6,6 +6,7 @@
 #include "coll/team/local.h"
 #include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
+#include "coll/wall/wall_algorithms.h"
 
 /* The input and the output of a scan over a team. */
 typedef struct scan {
@@ -214,6 +215,8 @@ const weft_algorithm_t weft_scan_algorithms[] = {
     {"through_root", scan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
      weft_through_root_us, WEFT_HAS_FOLD},
     {"in_a_row", scan_in_a_row, 0, "p - 1 rounds of n bytes", scan_in_a_row_us, WEFT_HAS_FOLD},
+    {"wall", weft_wall_scan, WEFT_NEEDS_WALL, "1 post of n bytes a rank; rank r reduces r n", NULL,
+     WEFT_HAS_FOLD},
     {0},
 };
 
@@ -224,5 +227,7 @@ const weft_algorithm_t weft_exscan_algorithms[] = {
     {"through_root", exscan_through_root, 0, "2 rounds, 2 (p - 1) messages of n bytes at rank 0",
      weft_through_root_us, WEFT_HAS_FOLD},
     {"in_a_row", exscan_in_a_row, 0, "p - 1 rounds of n bytes", scan_in_a_row_us, WEFT_HAS_FOLD},
+    {"wall", weft_wall_exscan, WEFT_NEEDS_WALL, "1 post of n bytes a rank; rank r reduces r n",
+     NULL, WEFT_HAS_FOLD},
     {0},
 };

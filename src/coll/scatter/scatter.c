@@ -5,6 +5,7 @@
 #include "coll/team/node_pieces.h"
 #include "coll/team/pieces.h"
 #include "coll/team/rooted.h"
+#include "coll/wall/wall_algorithms.h"
 #include "base/memory.h"
 
 typedef weft_data_t (*scatter_block_fn_t)(const weft_coll_args_t *args, int rank);
@@ -148,6 +149,7 @@ const weft_algorithm_t weft_scatter_algorithms[] = {
      scatter_binomial_us, WEFT_HAS_RADIX},
     {"two_level", scatter_two_level, 0, "log_k N rounds between nodes, p n bytes from the root",
      scatter_two_level_us, WEFT_HAS_RADIX},
+    {"wall", weft_wall_scatter, WEFT_NEEDS_WALL, "1 post of p n bytes", NULL, 0},
     {0},
 };
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reductions of what the members of a wall have posted, always in the order of ranks:
+ * ((x0 op x1) op x2) ... */
+#ifndef WEFT_COLL_WALL_FOLD_H
+#define WEFT_COLL_WALL_FOLD_H
+
+#include "coll/wall/wall.h"
+
+enum { WEFT_FOLD_MOST = 128 }; /* members of a wall */
+
+/** Elements of one operand after the other: `count` elements of the reduction's type each, which is
+ * predefined and dense. */
+typedef struct weft_fold {
+    const weft_op_t *op;
+    const weft_type_t *type;
+    int operands;
+    size_t count;
+    const char *at[WEFT_FOLD_MOST]; /* [operands] */
+} weft_fold_t;
+
+/** out = at[0] op at[1] op ...; `out` may be at[0] or at[1]. */
+void weft_fold(const weft_fold_t *its, void *out);
+
+/** The operands of the members up to `its->operands` - 1, from their posts of this number. Each has
+ * `bytes` bytes, and its elements begin `offset` bytes behind the start. False: wall->error. */
+bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset);
+
+static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operands, size_t count)
+{
+    weft_fold_t its;
+    its.op = args->op;
+    its.type = args->recv_type;
+    its.operands = operands;
+    its.count = count;
+    return its;
+}
+
+/** This rank's operand. */
+static inline const char *weft_fold_input(const weft_coll_args_t *args)
+{
+    return args->send_buf == MPI_IN_PLACE ? args->recv_buf : args->send_buf;
+}
+
+/** How many elements a post of this wall can have, cut into `parts` parts of whole lines. */
+static inline size_t weft_wall_elements(const weft_wall_t *wall, const weft_type_t *type, int parts)
+{
+    size_t line = 64, part = wall->chunk / (size_t)parts / line * line;
+    return part / type->size;
+}
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "coll/wall/wall.h"
+
+#include "coll/failure.h"
+#include "coll/tuning.h"
+#include "pt2pt/pt2pt.h"
+#include "runtime/failures.h"
+#include "runtime/progress.h"
+#include "runtime/wait_pvars.h"
+#include "base/cpu.h"
+#include "base/fail.h"
+#include "base/list.h"
+#include "mpix.h"
+
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+    POLLS_PER_CHECK = 16,
+    /* In a ring larger than the caches of a core (runtime/wall_place.c) a post of 64 KiB is read in
+     * 2.4 us instead of 3.1. Its pages take 1 ms to be touched, so this much is posted before. */
+    POSTED_BEFORE = 64 << 20,
+    COLL_SHIFT = 56,
+    STAMPED_BYTES_BITS = 56,
+};
+
+/* ---- failures ---- */
+
+/* Sets the error, with the text of weft_fail, and tells the others, which may sleep. */
+static void give_up(weft_wall_t *wall, int error)
+{
+    wall->error = error;
+    atomic_store(&wall->strip->state.has_given_up, 1);
+    for (int i = 0; i < wall->size; i++) {
+        if (i != wall->rank)
+            weft_doorbell_ring(wall->members[i].doorbell);
+    }
+}
+
+static void explain(weft_wall_t *wall)
+{
+    static const weft_request_ops_t no_ops = {.name = "collective"};
+    weft_request_t request;
+    weft_request_init(&request, &no_ops, wall->comm);
+    weft_request_note_error(&request, wall->error);
+    weft_coll_explain_failure(&request);
+    weft_request_result(&request);
+    weft_request_forget_error(&request);
+}
+
+static int fail_again(weft_wall_t *wall)
+{
+    return weft_fail(wall->error == MPI_ERR_TRUNCATE ? MPI_ERR_OTHER : wall->error,
+                     "an earlier collective on this communicator has failed");
+}
+
+/* A post that is not there will never come: why? MPI_SUCCESS: it may come. */
+static int check_member(const weft_wall_t *wall, int member)
+{
+    int process = weft_comm_process(wall->comm, member);
+    if (weft_has_failed(process))
+        return weft_fail(MPIX_ERR_PROC_FAILED, "%s", weft_failure_text(process));
+    if (wall->comm->is_revoked)
+        return weft_pt2pt_check_revoked(wall->comm);
+    if (atomic_load(&wall->members[member].strip->state.has_given_up) != 0)
+        return weft_fail(MPI_ERR_OTHER, "it has failed at rank %d", member);
+    if (atomic_load(wall->members[member].leaving) >= WEFT_ENDS)
+        return weft_fail(MPI_ERR_OTHER,
+                         "no message of a collective operation from rank %d will ever come: that "
+                         "rank has called MPI_Finalize",
+                         member);
+    return MPI_SUCCESS;
+}
+
+/* ---- waiting ---- */
+
+static inline const weft_post_t *post_of(const weft_wall_t *wall, int member, uint64_t number)
+{
+    return &wall->members[member].strip->posts[number % WEFT_WALL_POSTS];
+}
+
+static inline bool is_there(const weft_wall_t *wall, int member, uint64_t number)
+{
+    return atomic_load_explicit(&post_of(wall, member, number)->number, memory_order_acquire) >=
+           number;
+}
+
+/* Somebody who waits for long: for posts of this number of the members up to `end`. */
+typedef struct waiting {
+    weft_link_t link;
+    weft_wall_t *wall;
+    int member, end; /* the next whose post is not there */
+    uint64_t number;
+    bool is_over;
+} waiting_t;
+
+static weft_list_t waiting_ones = {&waiting_ones, &waiting_ones};
+
+/* The first from `member` on whose post is not there; `end`: there is none. */
+static inline int first_missing(const weft_wall_t *wall, int member, int end, uint64_t number)
+{
+    while (member < end && (member == wall->rank || is_there(wall, member, number)))
+        member++;
+    return member;
+}
+
+static bool is_complete_now(waiting_t *its)
+{
+    its->member = first_missing(its->wall, its->member, its->end, its->number);
+    return its->member == its->end;
+}
+
+/* The look for trouble is followed by another one for the posts, which may have come before it. */
+static void end_if_in_vain(waiting_t *its)
+{
+    int error = check_member(its->wall, its->member);
+    if (error == MPI_SUCCESS || is_there(its->wall, its->member, its->number))
+        return;
+    give_up(its->wall, error);
+    its->is_over = true;
+}
+
+static int poll_waiting_ones(bool everything)
+{
+    static unsigned polls;
+    bool has_check = everything || ++polls % POLLS_PER_CHECK == 0;
+    int over = 0;
+    for (weft_link_t *at = waiting_ones.next; at != &waiting_ones; at = at->next) {
+        waiting_t *its = WEFT_ELEMENT(at, waiting_t, link);
+        if (its->is_over)
+            continue; /* its thread waits for the lock */
+        its->is_over = is_complete_now(its);
+        if (!its->is_over && has_check)
+            end_if_in_vain(its);
+        over += its->is_over;
+    }
+    if (over > 0)
+        weft_progress_notify(); /* another thread may sleep for it */
+    return over;
+}
+
+static __attribute__((noinline)) bool wait_long(weft_wall_t *wall, int member, int end,
+                                                uint64_t number)
+{
+    waiting_t its = {.wall = wall, .member = member, .end = end, .number = number};
+    weft_list_append(&waiting_ones, &its.link);
+    weft_progress_need(poll_waiting_ones);
+    weft_progress_until(&its.is_over);
+    weft_list_remove(&its.link);
+    if (weft_list_is_empty(&waiting_ones))
+        weft_progress_remove(poll_waiting_ones);
+    return wall->error == MPI_SUCCESS;
+}
+
+/* Of the members `member` to `end` - 1. */
+static inline bool await(weft_wall_t *wall, int member, int end, uint64_t number)
+{
+    /* tools count every wait that is one */
+    int spins = __builtin_expect(weft_waits.watched != 0, 0) ? 0 : wall->spins;
+    for (int i = spins; i >= 0; i--) {
+        member = first_missing(wall, member, end, number);
+        if (__builtin_expect(member == end, 1))
+            return true;
+        if (i % 8 == 7)
+            weft_cpu_relax();
+    }
+    return wait_long(wall, member, end, number);
+}
+
+static __attribute__((noinline)) bool await_all(weft_wall_t *wall, uint64_t number)
+{
+    bool is_good = await(wall, 0, wall->size, number);
+    if (is_good)
+        wall->all_have = number;
+    return is_good;
+}
+
+bool weft_wall_await_all(weft_wall_t *wall)
+{
+    return await_all(wall, wall->number);
+}
+
+/* ---- posting ---- */
+
+/* What has been posted lies in the part in use so far, and new data behind that. */
+static void grow_ring(weft_wall_t *wall, size_t bytes)
+{
+    for (int i = 0; i < WEFT_WALL_POSTS; i++)
+        wall->begins[i] = 0;
+    wall->ring_at = wall->ring_bytes;
+    wall->ring_bytes = bytes;
+}
+
+/* Pages that are touched for the first time are dear, so a part of the ring is used again and
+ * again. It grows with the posts, and at last is the whole ring; without memory for that it stays.
+ */
+static __attribute__((cold)) void enlarge_ring(weft_wall_t *wall, size_t post_bytes)
+{
+    size_t bytes = wall->ring_bytes, whole = weft_wall_place.ring_bytes;
+    while (bytes < post_bytes * WEFT_WALL_CHUNKS)
+        bytes *= 2;
+    if (wall->posted >= POSTED_BEFORE) {
+        wall->posted = 0;
+        if (madvise(wall->ring, whole, MADV_POPULATE_WRITE) == 0)
+            bytes = whole;
+    }
+    if (bytes > wall->ring_bytes)
+        grow_ring(wall, bytes);
+}
+
+/* Wait until all have read the posts over whose data the ring up to `end` would be written. Those
+ * before number all_have have been read. */
+static bool free_ring(weft_wall_t *wall, uint64_t end)
+{
+    uint64_t number = wall->all_have;
+    while (number < wall->number && wall->begins[number % WEFT_WALL_POSTS] + wall->ring_bytes < end)
+        number++;
+    return number == wall->all_have || await_all(wall, number);
+}
+
+static void *room_in_ring(weft_wall_t *wall, size_t bytes, weft_post_t *post)
+{
+    size_t units = (bytes + 63) / 64 * 64;
+    wall->posted += units;
+    if (__builtin_expect(wall->ring_bytes < units * WEFT_WALL_CHUNKS, 0) ||
+        __builtin_expect(wall->posted >= POSTED_BEFORE, 0))
+        enlarge_ring(wall, units);
+    size_t place = wall->ring_at & (wall->ring_bytes - 1);
+    if (place + units > wall->ring_bytes) {
+        wall->ring_at += wall->ring_bytes - place;
+        place = 0;
+    }
+    if (!free_ring(wall, wall->ring_at + units))
+        return NULL;
+    wall->begins[wall->number % WEFT_WALL_POSTS] = wall->ring_at;
+    wall->ring_at += units;
+    post->offset = place;
+    return wall->ring + place;
+}
+
+void *weft_wall_room(weft_wall_t *wall, size_t bytes)
+{
+    uint64_t number = wall->number + 1;
+    if (__builtin_expect(wall->all_have + WEFT_WALL_POSTS <= number, 0) &&
+        !await_all(wall, number - WEFT_WALL_POSTS + 1))
+        return NULL;
+    weft_post_t *post = &wall->strip->posts[number % WEFT_WALL_POSTS];
+    wall->number = number;
+    if (__builtin_expect(bytes > WEFT_POST_DATA, 0))
+        return room_in_ring(wall, bytes, post);
+    wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
+    return post->data;
+}
+
+static inline void ring_doorbells(const weft_wall_t *wall)
+{
+    if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0)
+        atomic_thread_fence(memory_order_seq_cst);
+    else
+        atomic_signal_fence(memory_order_seq_cst);
+    for (int i = 0; i < wall->size; i++) {
+        weft_doorbell_t *doorbell = wall->members[i].doorbell;
+        if (__builtin_expect(
+                atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed) != 0, 0) &&
+            i != wall->rank)
+            weft_doorbell_wake(doorbell);
+    }
+}
+
+void weft_wall_post(weft_wall_t *wall)
+{
+    weft_post_t *post = &wall->strip->posts[wall->number % WEFT_WALL_POSTS];
+    post->stamp = wall->stamp;
+    atomic_store_explicit(&post->number, wall->number, memory_order_release);
+    ring_doorbells(wall);
+}
+
+/* ---- reading ---- */
+
+static __attribute__((cold)) void fail_unlike(weft_wall_t *wall, int member)
+{
+    uint64_t bytes_mask = (UINT64_C(1) << STAMPED_BYTES_BITS) - 1;
+    uint64_t its = post_of(wall, member, wall->number)->stamp, own = wall->stamp;
+    weft_coll_t coll = (weft_coll_t)(its >> COLL_SHIFT);
+    int error = weft_fail(
+        MPI_ERR_TRUNCATE,
+        "the ranks disagree: %s of %llu bytes at rank %d, %s of %llu bytes at rank %d",
+        weft_coll_name((weft_coll_t)(own >> COLL_SHIFT)), (unsigned long long)(own & bytes_mask),
+        wall->rank, coll < WEFT_COLLS ? weft_coll_name(coll) : "another call",
+        (unsigned long long)(its & bytes_mask), member);
+    give_up(wall, error);
+}
+
+const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes)
+{
+    if (!await(wall, member, member + 1, wall->number))
+        return NULL;
+    const weft_post_t *post = post_of(wall, member, wall->number);
+    if (__builtin_expect(post->stamp != wall->stamp, 0)) {
+        fail_unlike(wall, member);
+        return NULL;
+    }
+    return bytes <= WEFT_POST_DATA ? post->data : wall->members[member].ring + post->offset;
+}
+
+bool weft_wall_meet(weft_wall_t *wall)
+{
+    bool is_good = await_all(wall, wall->number);
+    for (int i = 0; is_good && i < wall->size; i++)
+        is_good = weft_wall_read(wall, i, 0) != NULL;
+    return is_good;
+}
+
+/* ---- running ---- */
+
+int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    if (__builtin_expect(wall->error != MPI_SUCCESS, 0))
+        return fail_again(wall);
+    wall->stamp = (uint64_t)plan->coll << COLL_SHIFT;
+    int err = plan->on_wall(wall, args);
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
+        explain(wall);
+    return err;
+}
+
+int weft_wall_refuse(weft_wall_t *wall, int error)
+{
+    give_up(wall, error);
+    explain(wall);
+    return error;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Walls: collectives of the ranks of one host directly in shared memory. A blocking collective on a
+ * wall is a number of posts: each member puts data into its own memory on the wall, and then the
+ * number of the post into one cache line, where the others find both.
+ *
+ *   member 0   | post 4 | post 5 | post 6 |   |   its ring, for longer data  . . . .
+ *   member 1   | post 4 | post 5 |   |   |
+ *   member 2   | post 4 | post 5 | post 6 |   |
+ *
+ * Every member makes the same posts in the same order, with data or without. So a post also tells
+ * that its author has read what it needed of the posts before. A member may write over its post
+ * number n when all have made their post n + 1, and so its ring is used again. That is all the
+ * synchronisation there is: no atomic read-modify-write, and nobody waits longer than the collective
+ * needs. A root that broadcasts may be several posts ahead of the slowest member.
+ *
+ * A post carries a stamp of the call (which collective, how many bytes), so ranks that call
+ * different collectives get an error instead of each other's data.
+ *
+ * After a failure (a member dies, calls MPI_Finalize, or disagrees) a wall is of no use any more:
+ * the collectives on its communicator fail.
+ *
+ * An algorithm is a loop over chunks of the data, each of which is a post or two
+ * (wall_algorithms.h).
+ */
+#ifndef WEFT_COLL_WALL_WALL_H
+#define WEFT_COLL_WALL_WALL_H
+
+#include "coll/coll.h"
+#include "coll/plan.h"
+#include "runtime/wall_place.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The part of a ring that is in use holds at least so many posts. */
+enum { WEFT_WALL_CHUNKS = 4 };
+
+typedef struct weft_wall_member {
+    const weft_strip_t *strip;
+    const char *ring;
+    struct weft_doorbell *doorbell;
+    const atomic_uint *leaving;
+} weft_wall_member_t;
+
+struct weft_wall {
+    weft_comm_t *comm;
+    int index;           /* in weft_wall_place */
+    int size, rank;      /* the communicator's */
+    int spins;           /* looks at a post before the wait becomes one of progress.h */
+    int error;           /* of the collective that failed; MPI_SUCCESS: none has */
+    uint64_t number;     /* of this member's last post */
+    uint64_t all_have;   /* all members have made the posts up to this one */
+    uint64_t stamp;      /* of the call under way */
+    weft_strip_t *strip; /* this member's */
+    char *ring;          /* this member's */
+    size_t ring_bytes;   /* in use, a power of two */
+    uint64_t ring_at;    /* where the next data go, counted on when the ring begins again */
+    uint64_t begins[WEFT_WALL_POSTS]; /* ring_at before the data of the last posts */
+    size_t chunk;                     /* the most bytes of a post, a multiple of 64 */
+    size_t posted;                    /* bytes in the ring so far */
+    weft_wall_member_t members[];
+};
+
+/** Called at start-up; MPI_ERR_INTERN with a text. */
+int weft_walls_open(void);
+void weft_walls_close(void);
+
+/** What is kept with a communicator that has begun a blocking collective. */
+typedef struct weft_wall_use {
+    weft_wall_t *wall; /* NULL: it has none (now) */
+    uint32_t calls;    /* of blocking collectives that looked for a wall */
+    uint32_t next_try; /* the call that tries to agree on one; 0: none will */
+} weft_wall_use_t;
+
+/** The slot of communicators. */
+extern int weft_wall_slot;
+
+/** Count a call, and at some of them agree on a wall with the other members, all of which make the
+ * same call. *out: NULL if there is none. Returns MPI_SUCCESS, or the error of the agreement. */
+int weft_wall_find(weft_comm_t *comm, weft_wall_t **out);
+
+/** The wall for the blocking collective that all members of `comm` begin now; as weft_wall_find. */
+static inline int weft_wall_of(weft_comm_t *comm, weft_wall_t **out)
+{
+    const weft_wall_use_t *use = comm->slot[weft_wall_slot];
+    *out = use != NULL ? use->wall : NULL;
+    if (__builtin_expect(*out != NULL, 1)) {
+        const weft_wall_t *wall = *out;
+        uint64_t down_at = atomic_load_explicit(&wall->members[0].strip->state.taken_down_at,
+                                                memory_order_relaxed);
+        if (__builtin_expect(down_at == 0 || wall->number < down_at, 1))
+            return MPI_SUCCESS;
+    }
+    return weft_wall_find(comm, out);
+}
+
+/** All members will do without the wall soon, since this one has memory that does not suit it; all
+ * of them from the same collective on. */
+void weft_wall_take_down(weft_wall_t *wall);
+
+/** Run a plan that has no steps; its error, with a text. */
+int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_args_t *args);
+
+/** This member cannot do its part of a collective: all others fail as well. Returns `error`, whose
+ * text is that of weft_fail. */
+int weft_wall_refuse(weft_wall_t *wall, int error);
+
+/* ---- for algorithms ---- */
+
+/** Begin a post with room for `bytes` bytes, at most wall->chunk. NULL: wall->error. */
+void *weft_wall_room(weft_wall_t *wall, size_t bytes);
+
+/** Make the post. */
+void weft_wall_post(weft_wall_t *wall);
+
+/** The data of a member's post of this number, `bytes` bytes, when it is there. They stay until
+ * this rank makes its next post. NULL: wall->error. */
+const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes);
+
+/** A post without data. False: wall->error. */
+static inline bool weft_wall_signal(weft_wall_t *wall)
+{
+    bool has_room = weft_wall_room(wall, 0) != NULL;
+    if (has_room)
+        weft_wall_post(wall);
+    return has_room;
+}
+
+/** Wait until all have made the post of this number: a rank that takes turns on a core with others
+ * then waits once. False: wall->error. */
+bool weft_wall_await_all(weft_wall_t *wall);
+
+/** The same, where the post has no data and the calls are compared. False: wall->error. */
+bool weft_wall_meet(weft_wall_t *wall);
+
+/** The calls of all members are for so many bytes; to be set before the first post. */
+static inline void weft_wall_stamp(weft_wall_t *wall, size_t bytes)
+{
+    wall->stamp += bytes;
+}
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which wall a communicator gets. The members say by messages which walls are free at each of them,
+ * and take the first that is free at all. A rank may write to its strip of that wall only when
+ * nobody reads it any more for an earlier communicator: so the last thing that a member does on a
+ * wall is a post without data, and a wall is free again when all members have made it.
+ */
+#include "coll/wall/wall.h"
+
+#include "coll/comm_shape.h"
+#include "runtime/device.h"
+#include "runtime/progress.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+enum {
+    FIRST_TRY = 3, /* a communicator with fewer blocking collectives than that needs no wall */
+    NEXT_TRY = 2,  /* if there was none; after that many times as many calls */
+    MEMBERS_MOST = 128,
+    CHUNK_MOST = 64 * 1024, /* and more of larger communicators, whose members take turns: */
+    MEMBERS_PER_CHUNK = 4,  /* so many have one */
+    RING_LEAST = 16 * 1024,
+    SPINS = 400,
+    POSTS_BEFORE_DOWN = 4 * WEFT_WALL_POSTS,
+    NEVER = 0,
+};
+
+/* What a member says of itself. Numbers begin so high that one can count back from them. */
+typedef struct offer {
+    uint64_t number; /* no post of it has a higher one */
+    uint32_t free;   /* a bit for each wall */
+    uint32_t is_willing;
+} wall_offer_t;
+
+int weft_wall_slot = -1;
+
+static weft_wall_t *walls[WEFT_WALLS]; /* by index; also those that others may still read */
+static bool is_left[WEFT_WALLS];       /* its communicator uses it no more */
+static bool is_leaving[WEFT_WALLS];    /* but the last post has not been made yet */
+static size_t ring_in_use[WEFT_WALLS]; /* bytes whose pages have been touched, or will be */
+static uint64_t highest_number;        /* of the posts on walls that are free again */
+static bool is_agreeing; /* a thread has offered walls, and does not know yet which it will take */
+
+/* ---- free walls ---- */
+
+static bool have_all(const weft_wall_t *wall, uint64_t number)
+{
+    for (int i = 0; i < wall->size; i++) {
+        const weft_post_t *post = &wall->members[i].strip->posts[number % WEFT_WALL_POSTS];
+        if (atomic_load_explicit(&post->number, memory_order_acquire) < number)
+            return false;
+    }
+    return true;
+}
+
+/* As soon as there is room for it: this must not wait, and a root may be ahead of the others. */
+static void make_last_post(weft_wall_t *wall)
+{
+    bool has_room = wall->all_have + WEFT_WALL_POSTS > wall->number + 1 ||
+                    have_all(wall, wall->number + 2 - WEFT_WALL_POSTS);
+    if (wall->error != MPI_SUCCESS || !has_room)
+        return;
+    wall->number++;
+    weft_wall_post(wall);
+    is_leaving[wall->index] = false;
+}
+
+/* May its owner write to the strip again? */
+static bool is_drained(weft_wall_t *wall)
+{
+    if (is_leaving[wall->index])
+        make_last_post(wall);
+    return !is_leaving[wall->index] && have_all(wall, wall->number);
+}
+
+static void free_wall(int index)
+{
+    if (walls[index]->number > highest_number)
+        highest_number = walls[index]->number;
+    atomic_store(&walls[index]->strip->state.taken_down_at, 0);
+    weft_free(walls[index]);
+    walls[index] = NULL;
+}
+
+/* One on which a collective has failed stays taken: its posts are not alike. */
+static uint32_t free_walls(void)
+{
+    uint32_t free = 0;
+    for (int i = 0; i < WEFT_WALLS; i++) {
+        if (walls[i] != NULL && is_left[i] && walls[i]->error == MPI_SUCCESS &&
+            is_drained(walls[i]))
+            free_wall(i);
+        free |= (uint32_t)(walls[i] == NULL) << i;
+    }
+    return free;
+}
+
+/* The communicator may be gone. */
+static void leave(weft_wall_t *wall)
+{
+    wall->comm = NULL;
+    wall->stamp = 0;
+    is_leaving[wall->index] = true;
+    make_last_post(wall);
+    is_left[wall->index] = true;
+    ring_in_use[wall->index] = wall->ring_bytes;
+}
+
+static void release_use(weft_comm_t *comm, void *state)
+{
+    weft_wall_use_t *use = state;
+    (void)comm;
+    if (use->wall != NULL)
+        leave(use->wall);
+    weft_free(use);
+}
+
+/* ---- agreeing ---- */
+
+/* Do all members have strips? They all come to the same answer. */
+static bool is_possible(const weft_comm_t *comm)
+{
+    weft_shape_t room;
+    const weft_shape_t *shape;
+    if (weft_wall_place.memory == NULL || comm->size > MEMBERS_MOST ||
+        weft_comm_shape(comm, &room, &shape) != MPI_SUCCESS || shape->nodes != 1)
+        return false;
+    for (int i = 0; i < comm->size; i++) {
+        if (weft_processes.at[weft_comm_process(comm, i)].job != WEFT_OWN_JOB)
+            return false;
+    }
+    return true;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static int local_rank_of(const weft_comm_t *comm, int member)
+{
+    int rank = weft_process_rank(weft_comm_process(comm, member));
+    const int *at = bsearch(&rank, weft_world.local_ranks, (size_t)weft_world.local_size,
+                            sizeof(rank), compare_ranks);
+    return (int)(at - weft_world.local_ranks);
+}
+
+static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
+{
+    uint32_t free = is_agreeing ? 0 : free_walls(); /* this may raise highest_number */
+    wall_offer_t offer = {.number = WEFT_WALL_POSTS + highest_number,
+                          .free = free,
+                          .is_willing =
+                              is_willing && (*weft_device_news == 0 || comm->is_host_only)};
+    for (int i = 0; i < WEFT_WALLS; i++) {
+        if (walls[i] != NULL && walls[i]->number > offer.number)
+            offer.number = walls[i]->number;
+    }
+    return offer;
+}
+
+static int exchange_offers(weft_comm_t *comm, bool is_willing, wall_offer_t *offers)
+{
+    wall_offer_t own = own_offer(comm, is_willing);
+    weft_coll_args_t args = {.comm = comm,
+                             .send_buf = &own,
+                             .send_count = sizeof(own),
+                             .send_type = weft_type_of(MPI_BYTE),
+                             .recv_buf = offers,
+                             .recv_count = sizeof(own),
+                             .recv_type = weft_type_of(MPI_BYTE)};
+    is_agreeing = is_agreeing || own.free != 0;
+    int err = weft_coll_run_by_messages(WEFT_ALLGATHER, &args);
+    is_agreeing = is_agreeing && own.free == 0;
+    return err;
+}
+
+/* All that the members need is in the sum of their offers: false if there is no wall for them. */
+static bool combine(const wall_offer_t *offers, int members, wall_offer_t *sum)
+{
+    *sum = (wall_offer_t){.free = UINT32_MAX, .is_willing = 1};
+    for (int i = 0; i < members; i++) {
+        sum->free &= offers[i].free;
+        sum->is_willing &= offers[i].is_willing;
+        if (offers[i].number > sum->number)
+            sum->number = offers[i].number;
+    }
+    return sum->is_willing != 0 && sum->free != 0;
+}
+
+/* ---- making ---- */
+
+static void add_member(weft_wall_t *wall, int member)
+{
+    int local_rank = local_rank_of(wall->comm, member);
+    wall->members[member] = (weft_wall_member_t){.strip = weft_wall_strip(wall->index, local_rank),
+                                                 .ring = weft_wall_ring(wall->index, local_rank),
+                                                 .doorbell = weft_wall_place.doorbell(local_rank),
+                                                 .leaving = weft_wall_place.leaving(local_rank)};
+}
+
+static void use_ring(weft_wall_t *wall)
+{
+    size_t in_use = ring_in_use[wall->index];
+    size_t most = CHUNK_MOST * (((size_t)wall->size + MEMBERS_PER_CHUNK - 1) / MEMBERS_PER_CHUNK);
+    wall->chunk = weft_wall_place.ring_bytes / WEFT_WALL_CHUNKS;
+    if (wall->chunk > most)
+        wall->chunk = most / 64 * 64;
+    wall->ring = weft_wall_ring(wall->index, weft_world.local_rank);
+    wall->ring_bytes = in_use > 0 ? in_use : RING_LEAST;
+}
+
+/* Nobody has posted with a number above that of the sum, so what is left on the wall is not taken
+ * for new. */
+static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum)
+{
+    wall->comm = comm;
+    wall->index = __builtin_ctz(sum->free);
+    wall->size = comm->size;
+    wall->rank = comm->rank;
+    wall->spins = weft_world.is_oversubscribed ? 0 : SPINS;
+    wall->number = wall->all_have = sum->number;
+    wall->strip = weft_wall_strip(wall->index, weft_world.local_rank);
+    use_ring(wall);
+    for (int i = 0; i < comm->size; i++)
+        add_member(wall, i);
+    walls[wall->index] = wall;
+    is_left[wall->index] = false;
+    WEFT_LOG(WEFT_DEBUG, "coll", "wall %d for %d ranks, chunks of %zu bytes", wall->index,
+             wall->size, wall->chunk);
+}
+
+/* A member without memory for it is not willing. *out: NULL if there is no wall. */
+static int agree(weft_comm_t *comm, weft_wall_t **out)
+{
+    size_t size = (size_t)comm->size;
+    wall_offer_t *offers = weft_alloc_array(size, sizeof(*offers)), sum;
+    weft_wall_t *wall = weft_alloc_zeroed(1, sizeof(*wall) + size * sizeof(*wall->members));
+    *out = NULL;
+    if (offers == NULL) {
+        weft_free(wall);
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a collective");
+    }
+    int err = exchange_offers(comm, wall != NULL, offers);
+    if (err == MPI_SUCCESS && combine(offers, comm->size, &sum)) {
+        set_up(wall, comm, &sum);
+        *out = wall;
+    } else {
+        weft_free(wall);
+    }
+    weft_free(offers);
+    return err;
+}
+
+/* ---- for all calls ---- */
+
+static weft_wall_use_t *use_of(weft_comm_t *comm)
+{
+    if (comm->slot[weft_wall_slot] == NULL) {
+        weft_wall_use_t *use = weft_alloc_zeroed(1, sizeof(*use));
+        if (use != NULL)
+            use->next_try = is_possible(comm) ? FIRST_TRY : NEVER;
+        comm->slot[weft_wall_slot] = use;
+    }
+    return comm->slot[weft_wall_slot];
+}
+
+int weft_wall_find(weft_comm_t *comm, weft_wall_t **out)
+{
+    weft_wall_use_t *use = use_of(comm);
+    *out = NULL;
+    if (use == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a collective");
+    if (use->wall != NULL) { /* it has been taken down */
+        leave(use->wall);
+        use->wall = NULL;
+        use->next_try = NEVER;
+    }
+    if (++use->calls != use->next_try)
+        return MPI_SUCCESS;
+    use->next_try *= NEXT_TRY;
+    int err = agree(comm, &use->wall);
+    *out = use->wall;
+    return err;
+}
+
+/* No member is more than WEFT_WALL_POSTS posts ahead of this one, so none can have come to that
+ * number without having seen it. */
+void weft_wall_take_down(weft_wall_t *wall)
+{
+    /* the strip belongs to another process, which only others read otherwise */
+    weft_strip_t *first = (weft_strip_t *)wall->members[0].strip;
+    unsigned long long none = 0;
+    atomic_compare_exchange_strong(&first->state.taken_down_at, &none,
+                                   wall->number + POSTS_BEFORE_DOWN);
+}
+
+int weft_walls_open(void)
+{
+    weft_wall_slot = weft_comm_slot_register("walls", release_use);
+    return weft_wall_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
+}
+
+void weft_walls_close(void)
+{
+    for (int i = 0; i < WEFT_WALLS; i++) {
+        weft_free(walls[i]);
+        walls[i] = NULL;
+        ring_in_use[i] = 0;
+    }
+    highest_number = 0;
+}

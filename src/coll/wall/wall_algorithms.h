@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The algorithms on walls, for the tables of the collectives: each makes a plan without steps.
+ * Reductions are of predefined operations and dense types, and fold. */
+#ifndef WEFT_COLL_WALL_WALL_ALGORITHMS_H
+#define WEFT_COLL_WALL_WALL_ALGORITHMS_H
+
+#include "coll/plan.h"
+
+/* wall_moves.c */
+void weft_wall_barrier(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_bcast(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_gather(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_scatter(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_allgather(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_allgatherv(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_alltoall(weft_plan_t *plan, const weft_coll_args_t *args);
+
+/* wall_reductions.c: each member that gets a result reduces all of every chunk, */
+void weft_wall_allreduce(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_reduce(weft_plan_t *plan, const weft_coll_args_t *args);
+/* or each member reduces a slice of every chunk, and posts it. */
+void weft_wall_allreduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_reduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args);
+/** Of reduce_scatter and reduce_scatter_block. */
+void weft_wall_reduce_scatter(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_scan(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_exscan(weft_plan_t *plan, const weft_coll_args_t *args);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What walls (src/coll/wall) might get wrong: more communicators than there are walls, a root that
+ * runs ahead and frees its communicator, lengths around those of a post, a chunk and a ring,
+ * nonblocking collectives in between, and ranks that disagree.
+ */
+#include "expect.h"
+
+#include <stdlib.h>
+
+enum {
+    CALLS_BEFORE_WALL = 4,
+    COMMS = 40, /* a rank has fewer walls */
+    ROUNDS = 6,
+    AHEAD = 100,
+    LONGEST = 600000,
+};
+
+static unsigned char *given, *gotten, *all;
+
+static void use_wall(MPI_Comm comm)
+{
+    for (int i = 0; i < CALLS_BEFORE_WALL; i++)
+        MPI_Barrier(comm);
+}
+
+static unsigned char byte_of(int rank, int index, int round)
+{
+    return (unsigned char)(rank * 37 + index * 11 + round * 5);
+}
+
+static void give(int bytes, int round)
+{
+    for (int i = 0; i < bytes; i++)
+        given[i] = byte_of(expect_rank, i, round);
+}
+
+/* All that can be looked at cheaply: some bytes of each block. */
+static int is_wrong(const unsigned char *block, int rank, int bytes, int round)
+{
+    for (int i = 0; i < bytes; i += bytes / 97 + 1) {
+        if (block[i] != byte_of(rank, i, round))
+            return 1;
+    }
+    return bytes > 0 && block[bytes - 1] != byte_of(rank, bytes - 1, round);
+}
+
+static void check_bcast(int bytes, int root)
+{
+    give(bytes, root);
+    MPI_Bcast(expect_rank == root ? given : gotten, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+    EXPECT(is_wrong(expect_rank == root ? given : gotten, root, bytes, root), 0);
+}
+
+static void check_allgather(int bytes, int round)
+{
+    give(bytes, round);
+    MPI_Allgather(given, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < expect_size; i++)
+        EXPECT(is_wrong(all + (size_t)i * (size_t)bytes, i, bytes, round), 0);
+}
+
+static void check_allreduce(int bytes, int round)
+{
+    give(bytes, round);
+    MPI_Allreduce(given, gotten, bytes, MPI_UNSIGNED_CHAR, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < bytes; i += bytes / 97 + 1) {
+        unsigned char sum = 0;
+        for (int rank = 0; rank < expect_size; rank++)
+            sum = (unsigned char)(sum + byte_of(rank, i, round));
+        EXPECT(gotten[i], sum);
+    }
+}
+
+static void test_lengths(void)
+{
+    static const int lengths[] = {0,     1,      47,    48,     239,   240,    241,
+                                  4095,  4097,   16383, 16385,  32768, 65535,  65536,
+                                  65537, 131071, 65600, 262145, 100,   300001, LONGEST};
+    for (int i = 0; i < (int)(sizeof(lengths) / sizeof(lengths[0])); i++) {
+        check_bcast(lengths[i], i % expect_size);
+        check_allreduce(lengths[i], i);
+        check_allgather(lengths[i], i);
+    }
+}
+
+/* The root makes many posts that nobody has read yet. */
+static void test_ahead(int bytes)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    use_wall(comm);
+    if (expect_rank != 0) /* come late */
+        memset(all, 0, (size_t)LONGEST * (size_t)expect_size);
+    else
+        give(bytes, 1);
+    for (int i = 0; i < AHEAD; i++) {
+        MPI_Bcast(expect_rank == 0 ? given : gotten, bytes, MPI_BYTE, 0, comm);
+        EXPECT(is_wrong(expect_rank == 0 ? given : gotten, 0, bytes, 1), 0);
+    }
+    MPI_Comm_free(&comm);
+}
+
+/* Communicators of changing members, some with a wall and some without, made and freed. */
+static void test_many(void)
+{
+    MPI_Comm comms[COMMS];
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < COMMS; i++)
+            MPI_Comm_split(MPI_COMM_WORLD, (expect_rank >> (i % 3)) & 1, 0, &comms[i]);
+        for (int call = 0; call < 2 * CALLS_BEFORE_WALL; call++) {
+            for (int i = 0; i < COMMS; i++) {
+                int size, one = i + 1, sum = 0;
+                MPI_Comm_size(comms[i], &size);
+                MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comms[i]);
+                EXPECT(sum, size * one);
+            }
+        }
+        for (int i = 0; i < COMMS; i++)
+            MPI_Comm_free(&comms[(i * 7 + round) % COMMS]);
+    }
+}
+
+static void test_nonblocking_between(void)
+{
+    MPI_Request requests[3];
+    int sums[3] = {0}, own[3] = {1, 2, 3}, sum = 0;
+    for (int i = 0; i < AHEAD; i++) {
+        MPI_Iallreduce(&own[0], &sums[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+        MPI_Allreduce(&own[1], &sums[1], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
+        MPI_Iallreduce(&own[2], &sums[2], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[2]);
+        MPI_Scan(&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+        for (int k = 0; k < 3; k++)
+            EXPECT(sums[k], own[k] * expect_size);
+        EXPECT(sum, (expect_rank + 1) * i);
+    }
+}
+
+/* Ranks that call for different numbers of bytes, or different collectives, are told so, and so are
+ * those that come later. */
+static void test_disagreement(void)
+{
+    MPI_Comm comm;
+    int class, in[8] = {0}, out[8];
+    if (expect_size == 1)
+        return;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    use_wall(comm);
+    MPI_Error_class(MPI_Allreduce(in, out, 4 + (expect_rank == 0), MPI_INT, MPI_SUM, comm), &class);
+    EXPECT(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, 1);
+    MPI_Error_class(MPI_Barrier(comm), &class);
+    EXPECT(class, MPI_ERR_OTHER);
+    MPI_Comm_free(&comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    use_wall(comm);
+    if (expect_rank == 0)
+        MPI_Error_class(MPI_Allgather(in, 1, MPI_BYTE, out, 1, MPI_BYTE, comm), &class);
+    else
+        MPI_Error_class(MPI_Scan(in, out, 1, MPI_CHAR, MPI_SUM, comm), &class);
+    EXPECT(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, 1);
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    expect_begin();
+    given = malloc(LONGEST);
+    gotten = malloc(LONGEST);
+    all = malloc((size_t)LONGEST * (size_t)expect_size);
+    use_wall(MPI_COMM_WORLD);
+    test_lengths();
+    test_ahead(8);
+    test_ahead(50000);
+    test_many();
+    test_nonblocking_between();
+    test_lengths();
+    if (argc > 1)
+        test_disagreement();
+    free(given);
+    free(gotten);
+    free(all);
+    return expect_end();
+}
