@@ -66,14 +66,33 @@ weft_creation_t wefti_creation_of(const weft_members_t *members, int tag)
     return creation;
 }
 
-/* Where another communicator has the same context, its own creations have tags from GROUP_TAGS on
- * too: the names of 59 bits keep these apart, as they do each other. */
-weft_creation_t wefti_creation_named(const weft_members_t *members, uint64_t name)
+static int rank_in_job(const void *map, int rank)
 {
+    return weft_process_rank(weft_group_process(map, rank));
+}
+
+weft_members_t wefti_members_of_job(const weft_group_t *group)
+{
+    return (weft_members_t){.parent = &weft_comm_job,
+                            .rank = group->rank,
+                            .size = group->size,
+                            .rank_in_parent = rank_in_job,
+                            .map = group};
+}
+
+/* Where another communicator has the same context, its own creations have tags from GROUP_TAGS on
+ * too: the names of 59 bits keep these apart, as they do each other. All members count, since those
+ * that are left after a failure may try again with the same name. */
+weft_creation_t wefti_creation_named(const weft_members_t *members, weft_group_t *group,
+                                     uint64_t name)
+{
+    for (int rank = 0; rank < members->size; rank++)
+        name = wefti_seed_mix(name, (uint64_t)parent_rank(members, rank));
     uint64_t seed = wefti_seed_mix(members->parent->context, NAMED_CREATION);
     weft_creation_t creation = creation_of_members(members, wefti_seed_mix(seed, name));
     creation.tag = GROUP_TAGS + (int)(name % WEFT_CREATE_TAG);
     creation.context = (uint32_t)(name >> 32) | 1;
+    creation.watched.group = group;
     return creation;
 }
 
@@ -87,7 +106,20 @@ static void note_failure(weft_agreement_t *agreement, int error)
     snprintf(agreement->why, sizeof(agreement->why), "%s", weft_fail_text());
 }
 
+int wefti_error_elsewhere(void)
+{
+    return weft_config.RECOVERY ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER;
+}
+
 static void agreement_advance(weft_agreement_t *agreement);
+
+static void forget_heard(weft_agreement_t *agreement, const weft_request_t *request)
+{
+    for (int i = 0; i == 0 || i < agreement->child_count; i++) {
+        if (agreement->heard[i] == request)
+            agreement->heard[i] = NULL;
+    }
+}
 
 static void agreement_message_is_over(weft_request_t *request, void *owner)
 {
@@ -95,6 +127,7 @@ static void agreement_message_is_over(weft_request_t *request, void *owner)
     int err = weft_request_result(request);
     if (err != MPI_SUCCESS)
         note_failure(agreement, err);
+    forget_heard(agreement, request);
     weft_request_release(request);
     agreement->pending--;
     agreement_advance(agreement);
@@ -112,10 +145,12 @@ static void watch_message(weft_agreement_t *agreement, int err, weft_request_t *
     weft_request_watch(request, agreement_message_is_over, agreement);
 }
 
-/* A vote that does not come counts as failed. */
-static void hear_vote(weft_agreement_t *agreement, int rank, weft_vote_t *vote)
+/* A vote that does not come counts as failed. index: 0, or a child's */
+static void hear_vote(weft_agreement_t *agreement, int index, int rank, weft_vote_t *vote)
 {
     *vote = wefti_vote_failed();
+    if (agreement->is_stopped)
+        return;
     weft_recv_args_t args = {.buf = vote,
                              .count = sizeof(*vote),
                              .type = weft_type_of(MPI_BYTE),
@@ -126,6 +161,8 @@ static void hear_vote(weft_agreement_t *agreement, int rank, weft_vote_t *vote)
                              .where = WEFT_WHERE_HOST};
     weft_request_t *request = NULL;
     int err = weft_recv_begin(&args, &request);
+    if (err == MPI_SUCCESS && request != &weft_request_done)
+        agreement->heard[index] = request;
     watch_message(agreement, err, request);
 }
 
@@ -149,18 +186,13 @@ static void tell_vote(weft_agreement_t *agreement, int rank, const weft_vote_t *
 
 static void report_votes(weft_agreement_t *agreement);
 static void tell_result(weft_agreement_t *agreement);
-int wefti_error_elsewhere(void)
-{
-    return weft_config.RECOVERY ? MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER;
-}
-
 static void conclude_round(weft_agreement_t *agreement);
 
 static void gather_votes(weft_agreement_t *agreement)
 {
     agreement->next = report_votes;
     for (int i = 0; i < agreement->child_count; i++)
-        hear_vote(agreement, agreement->children[i], &agreement->votes[i]);
+        hear_vote(agreement, i, agreement->children[i], &agreement->votes[i]);
 }
 
 static void report_votes(weft_agreement_t *agreement)
@@ -173,7 +205,7 @@ static void report_votes(weft_agreement_t *agreement)
     if (agreement->above == MPI_PROC_NULL)
         return;
     agreement->told = sum;
-    hear_vote(agreement, agreement->above, &agreement->result);
+    hear_vote(agreement, 0, agreement->above, &agreement->result);
     tell_vote(agreement, agreement->above, &agreement->told);
 }
 
@@ -232,6 +264,19 @@ static void agreement_advance(weft_agreement_t *agreement)
         agreement->on_over(agreement, agreement->owner);
 }
 
+/* It tells its own votes all the same, since others may wait for them. */
+static void agreement_stop(int error, void *owner)
+{
+    weft_agreement_t *agreement = owner;
+    note_failure(agreement, error);
+    agreement->is_stopped = true;
+    for (int i = 0; i == 0 || i < agreement->child_count; i++) {
+        weft_request_t *request = agreement->heard[i];
+        if (request != NULL)
+            request->ops->cancel(request);
+    }
+}
+
 /* ---- from begin to end ---- */
 
 /* The rank above is this one without its lowest digit that is not 0; the ranks below have one more
@@ -262,11 +307,13 @@ void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *me
     agreement->pending = 0;
     agreement->proposal = (weft_proposal_t){.seed = creation->seed, .context = WEFT_NO_CONTEXT};
     agreement->next_place = creation->next_place;
-    agreement->is_advancing = agreement->is_over = false;
+    agreement->is_advancing = agreement->is_over = agreement->is_stopped = false;
     agreement->error = MPI_SUCCESS;
     if (error != MPI_SUCCESS)
         note_failure(agreement, error);
     find_neighbours(agreement, members);
+    for (int i = 0; i == 0 || i < agreement->child_count; i++)
+        agreement->heard[i] = NULL;
     begin_round(agreement, creation->next_place == NULL ? 0 : *creation->next_place);
     agreement_advance(agreement);
 }
@@ -285,7 +332,14 @@ int wefti_agree(const weft_members_t *members, const weft_creation_t *creation, 
     weft_agreement_t agreement;
     agreement.on_over = NULL;
     wefti_agreement_begin(&agreement, members, creation, error);
+    wefti_creation_watch_t watch = {
+        .watched = creation->watched, .on_trouble = agreement_stop, .owner = &agreement};
+    bool is_watched = creation->watched.group != NULL && !agreement.is_over;
+    if (is_watched)
+        wefti_creation_watch_begin(&watch);
     weft_progress_until(&agreement.is_over);
+    if (is_watched)
+        wefti_creation_watch_end(&watch);
     return wefti_agreement_result(&agreement, context_out);
 }
 

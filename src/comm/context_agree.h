@@ -17,7 +17,10 @@
  *   0x40000000 + the user's tag, folded          creations in which the members alone take part
  *   0x60000000 + number of the creation, folded  creations that all members of the parent count
  *
- * A creation without a parent has a context of its own for its messages, made of its name.
+ * A creation without a parent has a context of its own for its messages, made of its name and its
+ * members. There is no communicator that could be revoked, so that it ends at a member as soon as
+ * that one knows that another has failed (creation_watch.h). Votes that come later stay where they
+ * are: the next creation has other members, or another name, and so other messages.
  *
  * So several idups on one communicator, and other collectives, are under way at once in any order.
  */
@@ -25,6 +28,7 @@
 #define WEFT_COMM_CONTEXT_AGREE_H
 
 #include "comm/context_vote.h"
+#include "comm/creation_watch.h"
 #include "object/comm.h"
 #include "object/request.h"
 
@@ -48,6 +52,7 @@ typedef struct weft_creation {
     /* Where this member begins in the sequence of contexts; goes on when all have agreed. NULL: at
      * the beginning. */
     uint32_t *next_place;
+    wefti_watched_t watched; /* what ends it at this member */
 } weft_creation_t;
 
 /** The next creation in which all members of `parent` take part, if only by counting it. */
@@ -60,14 +65,19 @@ weft_creation_t wefti_creation_of(const weft_members_t *members, int tag);
 /** The tag of the messages of wefti_creation_of(). */
 int wefti_tag_of_group(int tag);
 
+/** The members of `group`, processes of the own job, as ranks of weft_comm_job. */
+weft_members_t wefti_members_of_job(const weft_group_t *group);
+
 /**
- * A creation without a parent that has a context of its own: the members, ranks of weft_comm_job,
- * know it by its name alone. Both the context and the tag of its messages are made of `name`, so
- * that two creations meet only if 59 bits of their names agree.
+ * A creation without a parent that has a context of its own: the members know it by its name alone.
+ * Both the context and the tag of its messages are made of its name and of all its members, so that
+ * two creations meet only if 59 bits of these agree.
  *
- * name  a hash of what the user calls it
+ * members  of wefti_members_of_job(group)
+ * name     a hash of what the user calls it, or any other number that only these members have
  */
-weft_creation_t wefti_creation_named(const weft_members_t *members, uint64_t name);
+weft_creation_t wefti_creation_named(const weft_members_t *members, weft_group_t *group,
+                                     uint64_t name);
 
 /* A rank has at most 8 digits. */
 enum { WEFTI_TREE_BASE = 16, WEFTI_TREE_CHILDREN = 8 * (WEFTI_TREE_BASE - 1) };
@@ -83,6 +93,7 @@ struct weft_agreement {
     int child_count;
     int children[WEFTI_TREE_CHILDREN]; /* ranks in the parent, the largest subtree first */
     weft_vote_t votes[WEFTI_TREE_CHILDREN];
+    weft_request_t *heard[WEFTI_TREE_CHILDREN]; /* receives under way; NULL: none */
     weft_vote_t mine, told; /* this member's; the sum of its subtree's, on its way up */
     weft_vote_t result;     /* of all members */
     weft_proposal_t proposal;
@@ -91,6 +102,7 @@ struct weft_agreement {
     int pending;                               /* messages under way */
     bool is_advancing;                         /* and the caller goes on with what there is to do */
     bool is_over;
+    bool is_stopped; /* nothing is waited for any more */
     int error;
     char why[512];                                             /* the text of the error */
     void (*on_over)(weft_agreement_t *agreement, void *owner); /* NULL: nothing */

@@ -3,6 +3,7 @@
 #ifndef WEFT_COMM_INTER_MAKE_H
 #define WEFT_COMM_INTER_MAKE_H
 
+#include "comm/comm_make.h"
 #include "comm/context_agree.h"
 
 typedef struct weft_inter_parts {
@@ -17,5 +18,8 @@ int wefti_inter_make(const weft_members_t *members, const weft_creation_t *creat
 
 /** The intercommunicator and its union, with no context yet. */
 int wefti_inter_create(const weft_inter_parts_t *parts, weft_comm_t **out);
+
+/** Tell the other leader that this one's group cannot take part, if this one knows the other. */
+void wefti_leader_give_up(const weft_leader_t *leader);
 
 #endif

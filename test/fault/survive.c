@@ -274,15 +274,19 @@ static int do_neighbors(const place_t *at)
     return err;
 }
 
-/* Made before anybody dies: docs/fault_tolerance.md says why. */
-static MPI_Comm inter = MPI_COMM_NULL;
+/* Made before anybody dies: of the ranks that are even, or odd; and of both. */
+static MPI_Comm part = MPI_COMM_NULL, inter = MPI_COMM_NULL;
 
-static void make_inter(MPI_Comm comm, int rank)
+static void make_parts(MPI_Comm comm, int rank)
 {
-    MPI_Comm part;
     MPI_Comm_split(comm, rank % 2, 0, &part);
     MPI_Intercomm_create(part, 0, comm, 1 - rank % 2, 5, &inter);
+}
+
+static void free_parts(void)
+{
     MPI_Comm_free(&part);
+    MPI_Comm_free(&inter);
 }
 
 static int do_inter(const place_t *at)
@@ -294,6 +298,69 @@ static int do_inter(const place_t *at)
     if (err != MPI_SUCCESS)
         MPIX_Comm_revoke(inter);
     return err;
+}
+
+static int do_merge(const place_t *at)
+{
+    MPI_Comm merged;
+    int err = MPI_Intercomm_merge(inter, at->rank % 2, &merged);
+    if (err != MPI_SUCCESS)
+        MPIX_Comm_revoke(inter);
+    else
+        MPI_Comm_free(&merged);
+    return err;
+}
+
+/* Leaders, whose messages are in `comm`, and all others wait for ranks of both groups. */
+static int do_inter_create(const place_t *at)
+{
+    MPI_Comm made;
+    int err = MPI_Intercomm_create(part, 0, at->comm, 1 - at->rank % 2, 5, &made);
+    if (err == MPI_SUCCESS)
+        return MPI_Comm_free(&made);
+    MPIX_Comm_revoke(part);
+    MPIX_Comm_revoke(at->comm);
+    return err;
+}
+
+/* Who goes on to the next one without the others could wait for ever: no communicator could be
+ * revoked. */
+static int are_all_good(const place_t *at, int err)
+{
+    int flag = err == MPI_SUCCESS;
+    int agreed = MPIX_Comm_agree(at->comm, &flag);
+    if (err != MPI_SUCCESS || flag != 0)
+        return err != MPI_SUCCESS ? err : agreed;
+    return MPIX_ERR_PROC_FAILED;
+}
+
+static int do_from_group(const place_t *at)
+{
+    MPI_Comm made;
+    MPI_Group group;
+    MPI_Comm_group(at->comm, &group);
+    int err = MPI_Comm_create_from_group(group, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+    if (err == MPI_SUCCESS)
+        MPI_Comm_free(&made);
+    MPI_Group_free(&group);
+    return are_all_good(at, err);
+}
+
+static int do_from_groups(const place_t *at)
+{
+    MPI_Comm made;
+    MPI_Group own, other;
+    int leader = at->size > 3 ? at->rank % 2 : 0; /* both groups have as many */
+    int other_leader = at->size > 3 ? 1 - leader : 0;
+    MPI_Comm_group(part, &own);
+    MPI_Comm_remote_group(inter, &other);
+    int err = MPI_Intercomm_create_from_groups(own, leader, other, other_leader, "parts",
+                                               MPI_INFO_NULL, MPI_ERRORS_RETURN, &made);
+    if (err == MPI_SUCCESS)
+        MPI_Comm_free(&made);
+    MPI_Group_free(&own);
+    MPI_Group_free(&other);
+    return are_all_good(at, err);
 }
 
 static int do_dup(const place_t *at)
@@ -396,6 +463,10 @@ static const struct {
     {"any_source", do_any_source},
     {"neighbors", do_neighbors},
     {"inter", do_inter},
+    {"merge", do_merge},
+    {"inter_create", do_inter_create},
+    {"from_group", do_from_group},
+    {"from_groups", do_from_groups},
     {"dup", do_dup},
     {"partitioned", do_partitioned},
     {"agree", do_agree},
@@ -464,15 +535,13 @@ static MPI_Comm play(const char *name, MPI_Comm comm, unsigned victim, unsigned 
     int flag = 1;
     MPI_Comm_rank(comm, &at.rank);
     MPI_Comm_size(comm, &at.size);
-    if (strcmp(name, "inter") == 0)
-        make_inter(comm, at.rank);
+    make_parts(comm, at.rank);
     /* All have checked the communicator. */
     check(MPIX_Comm_agree(comm, &flag) == MPI_SUCCESS, "survivors cannot agree");
     if (at.rank == (int)victim)
         die_soon(moment_us);
     repeat(name, &at);
-    if (inter != MPI_COMM_NULL)
-        MPI_Comm_free(&inter);
+    free_parts();
     MPIX_Comm_revoke(comm);
     int err = MPI_Barrier(comm);
     check(err == MPIX_ERR_REVOKED, "a barrier after the revocation gives %d", err);

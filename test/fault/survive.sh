@@ -6,7 +6,8 @@
 . "$SOURCE/test/fault/start_ranks.sh"
 compile fault/survive.c fault/lost.c
 operations='barrier allreduce allreduce_large bcast alltoall gather_scatter scan reduce_scatter iallreduce persistent ring
-    ring_large ring_sync sendrecv any_source neighbors inter dup partitioned agree iagree shrink'
+    ring_large ring_sync sendrecv any_source neighbors inter merge inter_create from_group from_groups dup partitioned
+    agree iagree shrink'
 LD_LIBRARY_PATH=$BUILD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 WEFT_RECOVERY=yes
 export LD_LIBRARY_PATH WEFT_RECOVERY
