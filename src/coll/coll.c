@@ -272,13 +272,14 @@ static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, const w
     return MPI_SUCCESS;
 }
 
+static bool has_table; /* read when the first plan is written */
+
 static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
                     weft_plan_t **out)
 {
-    static bool is_open;
-    if (!is_open) {
+    if (!has_table) {
         weft_tuning_open();
-        is_open = true;
+        has_table = true;
     }
     return has_key(coll, args) ? find_or_write(coll, args, wall, out)
                                : coll_write_plan(coll, args, wall, out);
@@ -435,5 +436,6 @@ void weft_coll_close(void)
     weft_call_check_close();
     weft_comm_shapes_close();
     weft_tuning_close();
+    has_table = false;
     weft_walls_close();
 }
