@@ -8,7 +8,8 @@
  *
  * WEFT_NOTES is "FD:INODE:JOB": the descriptor, the number of its file, and PMIx's name of the job.
  * A process that finds another file there writes nothing, and tells the PMIx server alone; so does
- * one whose parent has closed the descriptor.
+ * one whose parent has closed the descriptor. Ranks that are started again when they are lost have
+ * no such server, and write notes alone.
  */
 #ifndef WEFT_BASE_RANK_NOTE_H
 #define WEFT_BASE_RANK_NOTE_H
@@ -19,7 +20,8 @@ typedef enum weft_note_kind {
     WEFT_NOTE_CONNECTED = 1, /* has called MPI_Init */
     WEFT_NOTE_FINALIZED,     /* has called MPI_Finalize */
     WEFT_NOTE_ABORTED,       /* aborts the job, with a code and a text */
-    WEFT_NOTE_LOST_PEER,     /* the same, because it has lost another rank */
+    WEFT_NOTE_LOST_PEER,     /* the same, because it has lost another rank; with WEFT_REJOIN this
+                              * rank alone ends */
 } weft_note_kind_t;
 
 enum { WEFT_NOTE_MAGIC = 0x57464e54, WEFT_NOTE_TEXT_MOST = 480 };

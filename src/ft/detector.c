@@ -39,6 +39,7 @@ static struct {
     struct pollfd *fds;         /* [count] fd -1: the kernel gives none */
     int count;
     int64_t next_ns;
+    bool *watched; /* by weft_detector_watch() */
 } detector;
 
 /* ---- this host ---- */
@@ -149,6 +150,16 @@ static void detector_failed(int process)
     wefti_spread(weft_comm_job.group, &note);
     wefti_neighbours_each(weft_comm_job.group, observe_process, NULL);
     wefti_consensus_lose();
+    if (detector.watched != NULL)
+        *detector.watched = true;
+    weft_progress_notify();
+}
+
+void weft_detector_watch(bool *flag)
+{
+    detector.watched = flag;
+    if (flag != NULL && weft_failures.count > 0)
+        *flag = true;
 }
 
 /* MPI_Abort would end the job, which goes on without this rank. */
@@ -174,11 +185,22 @@ void wefti_failure_is_told(int source, const wefti_note_t *note)
     int process = weft_process_find(WEFT_OWN_JOB, note->rank);
     if (process == weft_processes.self)
         end_self(source);
-    if (process == WEFT_NO_PROCESS || weft_has_failed(process) || has_finalized(process))
+    bool is_end = !weft_config.REJOIN && process != WEFT_NO_PROCESS && has_finalized(process);
+    if (process == WEFT_NO_PROCESS || weft_has_failed(process) || is_end)
         return;
-    snprintf(why, sizeof(why), "rank %d has died, as rank %d tells", note->rank,
-             weft_process_rank(source));
+    if (process == source)
+        snprintf(why, sizeof(why), "rank %d has ended its last session", note->rank);
+    else
+        snprintf(why, sizeof(why), "rank %d has died, as rank %d tells", note->rank,
+                 weft_process_rank(source));
     weft_declare_failed(process, why);
+}
+
+void weft_detector_leave(void)
+{
+    wefti_note_t note = {.kind = WEFTI_NOTE_FAILED, .rank = weft_process_rank(weft_processes.self)};
+    weft_pt2pt_on_failure = NULL;
+    wefti_spread(weft_comm_job.group, &note);
 }
 
 /* One card of each other host is read now, since later the rank that gives them out may be dead. */

@@ -13,8 +13,17 @@
 #ifndef WEFT_FT_DETECTOR_H
 #define WEFT_FT_DETECTOR_H
 
+#include <stdbool.h>
+
 /** Take what others tell; before the transports are opened, as they may do so at once. */
 void weft_notes_open(void);
+
+/** Set *flag when a process fails, or has failed; NULL: no more. */
+void weft_detector_watch(bool *flag);
+
+/** With WEFT_REJOIN: this process goes, to begin anew with all ranks. For the others it is lost, so
+ *  that none of them waits for it. It tells them of no failure any more. */
+void weft_detector_leave(void);
 
 /** Begin to observe; when the transports are open. Does nothing without WEFT_RECOVERY.
  *  MPI_ERR_NO_MEM, MPI_ERR_INTERN with a text. */

@@ -6,6 +6,7 @@
 #include "object/comm.h"
 #include "runtime/lock.h"
 #include "runtime/world.h"
+#include "base/config.h"
 #include "mpi.h"
 
 #include <pthread.h>
@@ -36,12 +37,19 @@ static int add_user(int thread_level)
     return MPI_SUCCESS;
 }
 
+/* Does the process keep its connections for its next session? With WEFT_REJOIN that one is to meet
+ * other processes than before. */
+static bool can_rest(void)
+{
+    return has_sessions && !weft_config.REJOIN;
+}
+
 /* The last user goes for good. */
 static int remove_last_user(void)
 {
     weft_world.stage = WEFT_AFTER_FINALIZE;
     users = 0;
-    if (!has_sessions)
+    if (!can_rest())
         return weft_stop();
     rests = true;
     weft_rest();
@@ -72,16 +80,16 @@ int weft_library_end_world(void)
 {
     pthread_mutex_lock(&gate);
     weft_report_world_end();
-    int err = users > 1 ? MPI_SUCCESS : weft_stop_sending(!has_sessions);
+    int err = users > 1 ? MPI_SUCCESS : weft_stop_sending(!can_rest());
     weft_lock();
-    weft_leaks_list(users == 1 && !has_sessions);
+    weft_leaks_list(users == 1 && !can_rest());
     weft_unlock();
     return err;
 }
 
 int weft_library_leave_world(void)
 {
-    weft_part_in_order(users == 1 && !has_sessions);
+    weft_part_in_order(users == 1 && !can_rest());
     weft_world.world_model = WEFT_AFTER_FINALIZE;
     weft_lock();
     weft_comm_take_world();
@@ -114,7 +122,9 @@ int weft_library_leave_session(void)
     int unreceived = MPI_SUCCESS, err = MPI_SUCCESS;
     pthread_mutex_lock(&gate);
     if (users == 1) {
-        unreceived = weft_stop_sending(false);
+        unreceived = weft_stop_sending(!can_rest());
+        if (!can_rest())
+            weft_part_in_order(true);
         err = remove_last_user();
     } else {
         users--;

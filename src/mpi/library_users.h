@@ -14,7 +14,8 @@
  * is no failure; launchers other than Weft's hear of it when the process calls exit(). In a process
  * that has never had a session, MPI_Finalize releases everything; a session that it opens later
  * starts the library anew, together with the other processes of the job, which must have done the
- * same.
+ * same. With WEFT_REJOIN each last user releases everything, and the next one starts the library
+ * anew, with all processes, those that have been started again among them.
  */
 #ifndef WEFT_MPI_LIBRARY_USERS_H
 #define WEFT_MPI_LIBRARY_USERS_H

@@ -204,12 +204,30 @@ static void part_from_survivors(void)
     quiesce_transports();
 }
 
+/* With WEFT_REJOIN all part together, too, unless a process fails: then some leave to meet the new
+ * one, while others may still wait for them, or for this one. */
+static void leave_survivors(void)
+{
+    static bool may_go; /* an agreement that is left alone may still write here */
+    may_go = false;
+    weft_world.waited_long = NULL;
+    weft_detector_watch(&may_go);
+    if (!may_go && weft_consensus_begin(&weft_comm_job, 0, note_parted, &may_go) == MPI_SUCCESS)
+        weft_progress_until(&may_go);
+    weft_detector_watch(NULL);
+    if (weft_failures.count > 0)
+        weft_detector_leave();
+    quiesce_transports();
+}
+
 void weft_part_in_order(bool is_end)
 {
-    if (weft_world.local_size == weft_world.size)
+    if (weft_world.local_size == weft_world.size && !weft_config.REJOIN)
         return;
     weft_lock();
-    if (weft_config.RECOVERY)
+    if (weft_config.REJOIN)
+        leave_survivors();
+    else if (weft_config.RECOVERY)
         part_from_survivors();
     else
         part_from_hosts();
@@ -265,6 +283,8 @@ int weft_start(int thread_level)
 {
     weft_asymmetric_fence_open(); /* before PMIx has threads, as this takes milliseconds then */
     weft_config_read();
+    if (weft_config.REJOIN)
+        weft_config.RECOVERY = true;
     weft_log_open(-1);
     weft_world.abort = weft_abort_job;
     weft_out_of_memory_end = weft_abort_job;
@@ -274,6 +294,7 @@ int weft_start(int thread_level)
     weft_world.network_lost = weft_pt2pt_network_lost;
     weft_world.waited_long = weft_pt2pt_waited_long;
     weft_world_leave(WEFT_STAYS); /* it may have ended once before */
+    weft_world.has_lost = weft_world.lacks_files = false;
     int err = start_join_job(thread_level);
     if (err != MPI_SUCCESS)
         return err;
@@ -300,6 +321,8 @@ int weft_start(int thread_level)
     weft_lock();
     err = report_paths();
     weft_unlock();
+    if (weft_config.REJOIN)
+        weft_pmi_started();
     return err;
 }
 

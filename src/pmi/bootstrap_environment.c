@@ -49,14 +49,15 @@ static int check_master(const weft_environment_ranks_t *ranks)
     return check_port(ranks->port);
 }
 
-/* The key names the run and its restart, as the agent's store outlives the ranks. */
+/* The key names the run and its restart, as the agent's store outlives the ranks. With WEFT_REJOIN
+ * ranks meet that were started again a different number of times. */
 static void name_run(const weft_environment_ranks_t *ranks, weft_torch_store_t *out)
 {
     const char *run = weft_environment("TORCHELASTIC_RUN_ID");
     const char *restart = weft_environment("TORCHELASTIC_RESTART_COUNT");
     *out = (weft_torch_store_t){.address = ranks->address, .port = ranks->port};
     snprintf(out->prefix, sizeof(out->prefix), "weft/%.200s/%.20s", run == NULL ? "" : run,
-             restart == NULL ? "" : restart);
+             restart == NULL || weft_config.REJOIN ? "" : restart);
 }
 
 static bool is_torch_store(const void *state)

@@ -150,26 +150,51 @@ static int open_link(void)
     return err;
 }
 
+/* With WEFT_REJOIN rank 0 may die while others wait for all: it comes again, as they do. */
+static int meet_all(const char *hostname, wefti_hub_reply_t *joined)
+{
+    for (;;) {
+        int err = open_link();
+        if (err != MPI_SUCCESS)
+            return err;
+        err = introduce_self(&hub.plan, hostname, joined);
+        if (err == MPI_SUCCESS)
+            return MPI_SUCCESS;
+        bool comes_again = weft_config.REJOIN && hub.plan.self.rank != 0 &&
+                           wefti_hub_link_is_cut() && weft_clock_ms() < hub.plan.limit_ms;
+        leave_hub(false);
+        if (!comes_again)
+            return err;
+    }
+}
+
+/* Weft's mpirun starts a rank again unless it knows that it had come to its end. */
+static void begin_notes(int rank)
+{
+    if (!weft_config.REJOIN)
+        return;
+    weft_pmi_notes_open(NULL, rank);
+    weft_pmi_note(WEFT_NOTE_CONNECTED, 0, NULL);
+}
+
 int weft_hub_join(const weft_hub_plan_t *plan, weft_pmi_job_t *out)
 {
     weft_pmi_job_t job = {
         .rank = plan->self.rank, .size = plan->self.size, .universe_size = plan->self.size};
     wefti_hub_reply_t joined;
     hub.plan = *plan;
-    hub.plan.opened = ++hub.opened;
+    hub.plan.opened = weft_config.REJOIN ? 0 : ++hub.opened; /* a new process cannot count */
     hub.plan.limit_ms = weft_clock_ms() + (int64_t)weft_config.BOOTSTRAP_TIMEOUT * 1000;
     if (plan->self.host != NULL)
         snprintf(job.hostname, sizeof(job.hostname), "%s", plan->self.host);
     else
         gethostname(job.hostname, sizeof(job.hostname) - 1);
-    int err = open_link();
+    begin_notes(job.rank);
+    int err = meet_all(job.hostname, &joined);
     if (err != MPI_SUCCESS)
         return err;
-    err = introduce_self(&hub.plan, job.hostname, &joined);
-    if (err == MPI_SUCCESS) {
-        err = describe_ranks(&joined, &job);
-        wefti_hub_reply_release(&joined);
-    }
+    err = describe_ranks(&joined, &job);
+    wefti_hub_reply_release(&joined);
     if (err != MPI_SUCCESS) {
         leave_hub(false);
         return err;
@@ -273,6 +298,11 @@ static int hub_find_psets(weft_pmi_pset_t sets[])
     return 0;
 }
 
+static void hub_started(void)
+{
+    wefti_hub_link_started();
+}
+
 static void hub_rest(void)
 {
     wefti_hub_link_rest(true);
@@ -288,12 +318,16 @@ static void hub_wake(void)
 /* The hub ends this process, too, when it has told the others. */
 static void hub_abort(int code, const char *message, bool is_bereft)
 {
-    (void)is_bereft;
     wefti_hub_reply_t reply;
+    if (weft_config.REJOIN && hub.is_open && !is_bereft &&
+        weft_pmi_note(WEFT_NOTE_ABORTED, code, message))
+        return; /* mpirun says it, and ends the others */
     if (message[0] != '\0')
         weft_log_write(WEFT_ERROR, "pmi", "%s", message);
     if (!hub.is_open)
         return;
+    if (weft_config.REJOIN && is_bereft && weft_pmi_note(WEFT_NOTE_LOST_PEER, code, message))
+        return;                                /* the others see the loss by themselves */
     if (atomic_flag_test_and_set(&hub.aborts)) /* another thread is at it */
         nanosleep(&(struct timespec){.tv_sec = ABORT_MS / 1000}, NULL);
     hub_frame_t question = {.kind = HUB_ABORT,
@@ -307,6 +341,8 @@ static void hub_abort(int code, const char *message, bool is_bereft)
 static int hub_close(void)
 {
     hub.is_open = false;
+    if (weft_config.REJOIN)
+        weft_pmi_note(WEFT_NOTE_FINALIZED, 0, NULL);
     weft_pmi_unmark_process();
     leave_hub(true);
     return MPI_SUCCESS;
@@ -321,6 +357,7 @@ const weft_bootstrap_calls_t weft_hub_calls = {
     .await = hub_await,
     .find_nodes = hub_find_nodes,
     .find_psets = hub_find_psets,
+    .started = hub_started,
     .rest = hub_rest,
     .wake = hub_wake,
     .abort = hub_abort,

@@ -128,7 +128,7 @@ static int open_connection(weft_pmi_job_t *job)
     pmi.local_ranks = (int *)job->local_ranks;
     pmi.is_one_host = job->local_size == job->size;
     pmi.size = job->size;
-    weft_pmi_notes_open(&pmi.self);
+    weft_pmi_notes_open(pmi.self.nspace, (int)pmi.self.rank);
     note_connection();
     return MPI_SUCCESS;
 }
@@ -328,6 +328,11 @@ static void pmix_abort(int code, const char *message, bool is_bereft)
         PMIx_Abort(code, is_ours && is_bereft ? marked : message, NULL, 0);
 }
 
+/* A PMIx server takes no second process for a rank. */
+static void pmix_started(void)
+{
+}
+
 /* PMIx stays connected: each PMIx_Init after a PMIx_Finalize takes a millisecond, and 150 KB that
  * it never gives back (PMIx 4.2). */
 static void pmix_rest(void)
@@ -369,6 +374,7 @@ static const weft_bootstrap_calls_t pmix_calls = {
     .await = pmix_await,
     .find_nodes = pmix_find_nodes,
     .find_psets = pmix_find_psets,
+    .started = pmix_started,
     .rest = pmix_rest,
     .wake = pmix_wake,
     .abort = pmix_abort,

@@ -7,6 +7,7 @@
 #define WEFT_PMI_BOOTSTRAP_PRIVATE_H
 
 #include "pmi/pmi.h"
+#include "base/rank_note.h"
 #include "mpix.h"
 
 /** Called between open and close only; the contract is that of weft_pmi_<function> in pmi.h. */
@@ -19,6 +20,7 @@ typedef struct weft_bootstrap_calls {
     int (*await)(int rank, const char *key, int limit_s, void **out, size_t *bytes_out);
     int (*find_nodes)(int *node_of);
     int (*find_psets)(weft_pmi_pset_t sets[]);
+    void (*started)(void);
     void (*rest)(void);
     void (*wake)(void);
     /** Tell the others; the process ends afterwards. */
@@ -35,6 +37,14 @@ typedef struct weft_bootstrap {
 
 /** A copy of a value, to be given to weft_free(). MPI_ERR_NO_MEM with a text. */
 int weft_pmi_copy_value(const void *data, size_t bytes, void **out);
+
+/** Find the pipe to Weft's mpirun that this process has inherited; programs that it starts do not
+ *  inherit it.
+ *  job  whose ranks have it; NULL: any */
+void weft_pmi_notes_open(const char *job, int rank);
+
+/** Tell mpirun. From any thread, at any time. text: NULL: none. false: there is no such pipe. */
+bool weft_pmi_note(weft_note_kind_t kind, int code, const char *text);
 
 extern const weft_bootstrap_t weft_program_bootstrap; /* what MPIX_Bootstrap_set has been given */
 extern const weft_bootstrap_t weft_pmix_bootstrap;

@@ -140,6 +140,7 @@ static const weft_bootstrap_calls_t singleton_calls = {
     .await = singleton_await,
     .find_nodes = singleton_find_nodes,
     .find_psets = singleton_find_psets,
+    .started = singleton_pause,
     .rest = singleton_pause,
     .wake = singleton_pause,
     .abort = singleton_abort,

@@ -37,15 +37,24 @@ static struct {
     bool has_reply, is_cut;
     bool may_end;   /* the end of the connection is no failure */
     bool hub_rests; /* the same, since rank 0 rests */
+    bool can_go_on; /* the same, with WEFT_RECOVERY */
     wefti_hub_speaker_t speaker;
 } hub_link = {
     .stream.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .sending = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the thread ---- */
 
+/* Weft's mpirun starts this rank again. */
+static void tell_launcher(int code, const char *why)
+{
+    if (weft_config.REJOIN)
+        weft_pmi_note(WEFT_NOTE_LOST_PEER, code, why);
+}
+
 /* The job ends; the reason has been printed on host `printed_on`. */
 static __attribute__((noreturn)) void end_process(int code, int printed_on, const char *why)
 {
+    tell_launcher(code, why);
     pthread_mutex_lock(&hub_link.lock);
     wefti_hub_speaker_t speaker = hub_link.speaker;
     pthread_mutex_unlock(&hub_link.lock);
@@ -56,6 +65,7 @@ static __attribute__((noreturn)) void end_process(int code, int printed_on, cons
 
 static __attribute__((noreturn)) void end_without_hub(void)
 {
+    tell_launcher(1, "");
     pthread_mutex_lock(&hub_link.lock);
     bool says_hub = hub_link.speaker.says_hub;
     pthread_mutex_unlock(&hub_link.lock);
@@ -136,8 +146,7 @@ static void *listen_to_hub(void *argument)
     while (is_there)
         is_there = poll(&polled, 1, -1) < 0 ? errno == EINTR : take_frames();
     pthread_mutex_lock(&hub_link.lock);
-    /* With WEFT_RECOVERY the others go on without rank 0. */
-    bool is_failure = !hub_link.may_end && !hub_link.hub_rests && !weft_config.RECOVERY;
+    bool is_failure = !hub_link.may_end && !hub_link.hub_rests && !hub_link.can_go_on;
     hub_link.is_cut = true;
     pthread_cond_signal(&hub_link.has_changed);
     pthread_mutex_unlock(&hub_link.lock);
@@ -197,6 +206,8 @@ int wefti_hub_link_open(int fd)
     hub_link.stream = (hub_stream_t){.fd = fd};
     hub_link.may_end = true; /* until the rank has joined */
     hub_link.has_reply = hub_link.is_cut = hub_link.hub_rests = false;
+    /* Who is started again when it ends needs no start in which another one is missing. */
+    hub_link.can_go_on = weft_config.RECOVERY && !weft_config.REJOIN;
     hub_link.speaker = (wefti_hub_speaker_t){0};
     sigfillset(&all);
     pthread_attr_init(&attributes);
@@ -216,10 +227,24 @@ void wefti_hub_link_joined(wefti_hub_speaker_t speaker)
     pthread_mutex_lock(&hub_link.lock);
     hub_link.speaker = speaker;
     hub_link.may_end = false;
+    bool is_failure = hub_link.is_cut && !hub_link.can_go_on; /* in between */
+    pthread_mutex_unlock(&hub_link.lock);
+    if (is_failure)
+        end_without_hub();
+}
+
+void wefti_hub_link_started(void)
+{
+    wefti_hub_link_send(&(hub_frame_t){.kind = HUB_STARTED});
+    set_flag(&hub_link.can_go_on, true);
+}
+
+bool wefti_hub_link_is_cut(void)
+{
+    pthread_mutex_lock(&hub_link.lock);
     bool is_cut = hub_link.is_cut;
     pthread_mutex_unlock(&hub_link.lock);
-    if (is_cut && !weft_config.RECOVERY) /* in between */
-        end_without_hub();
+    return is_cut;
 }
 
 void wefti_hub_link_rest(bool rests)
@@ -262,6 +287,7 @@ int wefti_hub_link_ask(const hub_frame_t *question, int64_t limit_ms, wefti_hub_
         error = limit_ms < 0 ? pthread_cond_wait(&hub_link.has_changed, &hub_link.lock)
                              : pthread_cond_timedwait(&hub_link.has_changed, &hub_link.lock, &end);
     bool has_reply = hub_link.has_reply;
+    bool is_failure = hub_link.is_cut && !hub_link.may_end && !hub_link.can_go_on;
     *out = hub_link.reply;
     hub_link.reply = (wefti_hub_reply_t){0};
     hub_link.has_reply = false;
@@ -269,6 +295,8 @@ int wefti_hub_link_ask(const hub_frame_t *question, int64_t limit_ms, wefti_hub_
     if (has_reply && out->data != NULL && out->key != NULL)
         return MPI_SUCCESS;
     wefti_hub_reply_release(out);
+    if (is_failure && weft_config.REJOIN)
+        end_without_hub(); /* as the thread is about to do */
     if (has_reply)
         return weft_fail(MPI_ERR_NO_MEM, "a reply of rank 0 to a start-up question");
     return weft_fail(MPI_ERR_OTHER, error == ETIMEDOUT ? "rank 0 does not answer"

@@ -29,6 +29,12 @@ typedef struct wefti_hub_speaker {
 /** From now on the process ends when the connection does. */
 void wefti_hub_link_joined(wefti_hub_speaker_t speaker);
 
+/** With WEFT_REJOIN: this rank has started, and can do without rank 0 from now on. */
+void wefti_hub_link_started(void);
+
+/** Has the connection ended? */
+bool wefti_hub_link_is_cut(void);
+
 /** The process may end in any way, or no longer. */
 void wefti_hub_link_rest(bool rests);
 

@@ -60,6 +60,7 @@ typedef enum hub_kind {
     HUB_FENCE, /* key: int32_t[], the ranks; empty: all */
     HUB_FENCED,
     HUB_REST,    /* number: 1: the rank may end without BYE; 0: no longer. From the hub: rank 0 */
+    HUB_STARTED, /* the library has started in this rank; with WEFT_REJOIN */
     HUB_RESTED,  /* the hub knows, and so do the others if it is rank 0 */
     HUB_ABORT,   /* number: code, data: why */
     HUB_ABORTED, /* the same; key: int32_t, the host on which it has been printed, or none: -1 */

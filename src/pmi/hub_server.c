@@ -118,11 +118,20 @@ static void close_listener(void)
     wefti_hub.listener = -1;
 }
 
-/* The name of the job must not begin as that of a job of Weft's mpirun. */
+/* The name of the job must not begin as that of a job of Weft's mpirun, but where this is one: then
+ * mpirun removes what has such a name in /dev/shm (base/rank_note.h). */
+static int name_job(uint64_t number, char *out, size_t room)
+{
+    const char *notes = weft_config.REJOIN ? weft_environment("WEFT_NOTES") : NULL;
+    const char *colon = notes == NULL ? NULL : strrchr(notes, ':');
+    return snprintf(out, room, "%.64s%s%016llx", colon == NULL ? "hub" : colon + 1,
+                    colon == NULL ? "-" : ".", (unsigned long long)number);
+}
+
 static void begin_job(void)
 {
     uint64_t number;
-    char id[32];
+    char id[96];
     int32_t *host_of = weft_alloc_array((size_t)wefti_hub.size, sizeof(*host_of));
     if (host_of == NULL || !number_hosts(host_of) ||
         weft_random(&number, sizeof(number)) != MPI_SUCCESS) {
@@ -132,7 +141,7 @@ static void begin_job(void)
     }
     close_listener();
     wefti_hub.is_complete = true;
-    int length = snprintf(id, sizeof(id), "hub-%016llx", (unsigned long long)number);
+    int length = name_job(number, id, sizeof(id));
     tell_all(&(hub_frame_t){.kind = HUB_JOINED,
                             .key = id,
                             .key_bytes = (uint32_t)length,
@@ -217,9 +226,14 @@ static void forget_client(hub_client_t *client)
     weft_free(client);
 }
 
+/* With WEFT_REJOIN another process comes for one that is lost while all are waited for. */
 static void lose_client(const hub_client_t *client)
 {
     char why[512];
+    if (weft_config.REJOIN && !wefti_hub.is_complete) {
+        wefti_hub.joined--;
+        return;
+    }
     snprintf(why, sizeof(why), "rank %d (process %d on %.255s) has ended without MPI_Finalize",
              client->rank, client->process, client->hostname);
     if (!wefti_hub_survives(why))
@@ -256,6 +270,10 @@ static void obey(hub_client_t *client, const hub_frame_t *frame)
         break;
     case HUB_FENCE:
         wefti_hub_fence(client, frame);
+        break;
+    case HUB_STARTED:
+        wefti_hub.started += !client->has_started;
+        client->has_started = true;
         break;
     case HUB_REST:
         note_rest(client, frame->number != 0);
@@ -397,8 +415,9 @@ static void end_root(void)
 /* Has the hub nothing left to do? */
 static bool is_done(void)
 {
+    const hub_client_t *root = wefti_hub.clients[0];
     if (wefti_hub.is_over)
-        return wefti_hub.clients[0] == NULL;
+        return root == NULL || root->is_gone; /* it may have said BYE before */
     return wefti_hub.is_deserted || (wefti_hub.may_end && !has_others(false));
 }
 

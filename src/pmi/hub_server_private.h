@@ -17,6 +17,7 @@ typedef struct hub_client {
     char *identity, *hostname; /* set when it has joined */
     bool is_gone;              /* to be closed at the end of the round */
     bool has_left;             /* has said BYE */
+    bool has_started;          /* with WEFT_REJOIN */
     bool rests;                /* may end without BYE */
     char *wanted;              /* the key that it waits for; NULL: none */
     int64_t wanted_until_ms;
@@ -39,7 +40,7 @@ typedef struct wefti_hub {
     bool knows_users;      /* of connections from this host */
     hub_client_t **polled; /* of a round; NULL: the listener */
     struct pollfd *polls;
-    int joined;
+    int joined, started;
     bool is_complete;   /* all ranks have joined */
     bool is_over;       /* all are told that the job ends, */
     bool has_told_root; /* rank 0, too */
@@ -88,7 +89,7 @@ void wefti_hub_put(hub_client_t *client, const hub_frame_t *frame);
 void wefti_hub_get(hub_client_t *client, const hub_frame_t *frame);
 void wefti_hub_fence(hub_client_t *client, const hub_frame_t *frame);
 /** With WEFT_RECOVERY the job goes on without a rank, but not when ranks wait for each other in
- * MPI_Init, now or later: then `why` ends it. */
+ * MPI_Init, now or later, or with WEFT_REJOIN one has not left it: then `why` ends it. */
 bool wefti_hub_survives(const char *why);
 
 /** When the next wait for a value ends, in ms of weft_clock_ms(); INT64_MAX: none. */

@@ -188,6 +188,8 @@ bool wefti_hub_survives(const char *why)
 {
     if (!weft_config.RECOVERY || !wefti_hub.is_complete)
         return false;
+    if (weft_config.REJOIN)
+        return wefti_hub.started == wefti_hub.size;
     snprintf(wefti_hub.lost_text, sizeof(wefti_hub.lost_text), "%s", why);
     return weft_list_is_empty(&fences);
 }

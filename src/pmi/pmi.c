@@ -125,6 +125,11 @@ int weft_pmi_find_psets(weft_pmi_pset_t sets[])
     return opened == NULL ? 0 : opened->calls->find_psets(sets);
 }
 
+void weft_pmi_started(void)
+{
+    opened->calls->started();
+}
+
 void weft_pmi_rest(void)
 {
     opened->calls->rest();

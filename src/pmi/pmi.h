@@ -95,6 +95,9 @@ enum { WEFT_PMI_PSETS = 32 };
  * sets[WEFT_PMI_PSETS] as it returns. */
 int weft_pmi_find_psets(weft_pmi_pset_t sets[]);
 
+/** With WEFT_REJOIN: the library has started here, and learns of lost ranks by itself. */
+void weft_pmi_started(void);
+
 /** This process does not use the job for now, and may end in any way; what is known of the job
  * stays valid. Launchers other than Weft's want weft_pmi_close() before the end even so. */
 void weft_pmi_rest(void);

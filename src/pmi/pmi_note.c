@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Notes to Weft's mpirun (base/rank_note.h). Without its pipe, they go to the PMIx server alone. */
-#include "pmi/pmi_private.h"
+#include "pmi/bootstrap_private.h"
 
 #include "base/config.h"
-#include "base/rank_note.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,18 +24,18 @@ static bool is_the_pipe(int fd, unsigned long long inode)
     return fd >= 0 && fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) && status.st_ino == inode;
 }
 
-void weft_pmi_notes_open(const pmix_proc_t *self)
+void weft_pmi_notes_open(const char *job, int rank)
 {
     const char *text = weft_environment("WEFT_NOTES");
     unsigned long long inode;
     int fd, used = 0;
     if (text == NULL || sscanf(text, "%d:%llu:%n", &fd, &inode, &used) != 2 || used == 0 ||
-        strcmp(text + used, self->nspace) != 0 || !is_the_pipe(fd, inode))
+        (job != NULL && strcmp(text + used, job) != 0) || !is_the_pipe(fd, inode))
         return;
     fcntl(fd, F_SETFD, FD_CLOEXEC); /* programs that this one starts are no ranks */
     notes.fd = fd;
     notes.inode = inode;
-    notes.rank = (int)self->rank;
+    notes.rank = rank;
 }
 
 bool weft_pmi_note(weft_note_kind_t kind, int code, const char *text)

@@ -4,7 +4,6 @@
 #define WEFT_PMI_PMI_PRIVATE_H
 
 #include "pmi/pmi.h"
-#include "base/rank_note.h"
 
 #include <pmix.h>
 
@@ -24,13 +23,6 @@ int weft_pmi_find_psets_of(const pmix_proc_t *self, int size, weft_pmi_pset_t se
 
 /** Give MPI_ERR_OTHER for a status of PMIx: "what: text of the status". */
 int weft_pmi_failed(pmix_status_t status, const char *what);
-
-/** Find the pipe to Weft's mpirun that this process, named as PMIx does, has inherited; programs
- *  that it starts do not inherit it. */
-void weft_pmi_notes_open(const pmix_proc_t *self);
-
-/** Tell mpirun. From any thread, at any time. text: NULL: none. false: there is no such pipe. */
-bool weft_pmi_note(weft_note_kind_t kind, int code, const char *text);
 
 /** A value of `rank` (or PMIX_RANK_WILDCARD: of the job) that the server sent along at the start;
  * NULL when it did not. Never asks the server. To be given to PMIX_VALUE_RELEASE. */
