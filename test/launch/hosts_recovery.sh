@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # mpirun --enable-recovery on several hosts: ranks, daemons and whole hosts are lost, and the others
-# go on; nothing is left. With --max-restarts the job is started again, on all of them.
+# go on; nothing is left. With --max-restarts the job is started again, on all of them; with both a lost rank is, on its
+# host.
 . "$(dirname "$0")/../nodes/setup_hosts.sh"
 build_pmi_rank
 
@@ -80,4 +81,22 @@ expect_on 0 --hosts 3 -- $far -host h1,h2,h3 -n 7 "$work/pmi_rank" open board no
 
 expect_on 0 --hosts 3 -- timeout 50 "$MPIRUN" --max-restarts 2 --launch-agent agent -host h1,h2,h3 -n 5 sh -c "$work/pmi_rank open board close; [ \$RANK -ne 2 ] || [ \$TORCHELASTIC_RESTART_COUNT -eq 2 ]"
 expect_text err 'the job is started again (2 of at most 2 times)'
+
+"${MPICC:-$BUILD/tools/mpicc}" -O1 -Wall -Wextra "$SOURCE/test/fault/rejoin.c" -o rejoin -lm || exit 1
+for deaths in 01000 10000 00110; do
+    rm -f checkpoint
+    expect_on 0 --hosts 3 -- $far --max-restarts 2 -host h1,h2,h3 -n 5 ./rejoin checkpoint 1 $deaths
+    expect_text err "^mpirun: rank [0-4] (process [0-9]* on h[123]) was killed by signal 9 .* is lost; it is started again (1 of at most 2 times)$"
+    expect_text out '^trained in [0-9]* sessions$'
+done
+# A host that is lost with its ranks ends the job.
+cat >loses_host <<'EOF'
+rm -f ready.*
+$1 --enable-recovery --max-restarts 2 --launch-agent agent -host h1,h2 -n 2 sh -c 'touch ready.$RANK; exec sleep 60' &
+until [ -e ready.0 ] && [ -e ready.1 ]; do sleep 0.05; done
+agent h2 'kill -9 -1'
+wait $!
+EOF
+expect_on 137 --hosts 2 -- sh -c "cd $work; . ./loses_host" loses_host "$MPIRUN"
+expect_text err 'the host h2 with rank 1 is lost (.*); ending the job$'
 finish

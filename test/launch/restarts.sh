@@ -60,6 +60,17 @@ expect 3 "$MPIRUN" --max-restarts 1 -n 2 sh -c 'grep -e SigBlk -e SigIgn /proc/s
 [ "$(sort out | uniq -c | grep -c '^ *[24] ')" -eq 3 ] || fail "signals or limits differ: $(cat out)"
 
 expect 2 "$MPIRUN" --max-restarts -1 -n 2 true
-expect 0 "$MPIRUN" --enable-recovery --max-restarts 1 -n 2 true
-expect_text err '^mpirun: note: --max-restarts has no effect with --enable-recovery$'
+
+# With --enable-recovery a rank is started again alone, whatever the program is; its output goes on.
+cat >alone <<'EOF'
+echo "$RANK $TORCHELASTIC_RESTART_COUNT"
+[ $RANK -ne 1 ] || [ $TORCHELASTIC_RESTART_COUNT -ge 2 ] || exit 7
+EOF
+expect 0 "$MPIRUN" --enable-recovery --max-restarts 2 -n 3 sh alone
+[ "$(sort out)" = "$(printf '0 0\n1 0\n1 1\n1 2\n2 0')" ] || fail "printed: $(cat out)"
+expect_text err '^mpirun: rank 1 (process [0-9]* on .*) exited with code 7 and is lost; it is started again (2 of at most 2 times)$'
+expect 7 "$MPIRUN" --enable-recovery --max-restarts 1 -n 3 sh alone
+expect_text err 'exited with code 7 and is lost; ending the job, as --max-restarts is 1$'
+expect 0 "$MPIRUN" --enable-recovery --max-restarts 2 --outfile-pattern kept.%r -n 3 sh alone
+[ "$(cat kept.1)" = "$(printf '1 0\n1 1\n1 2')" ] || fail "the file has: $(cat kept.1)"
 finish

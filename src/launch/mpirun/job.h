@@ -25,6 +25,8 @@ typedef struct wl_job_ops {
     void (*signal)(wl_job_t *job, int signal_number);
     /* A rank is lost and the job goes on: nothing may wait for it, and what it has started ends. */
     void (*forget)(wl_job_t *job, int rank);
+    /* Start a rank again that was forgotten (plan->replaces_lost). An error: it could not be. */
+    int (*restart)(wl_job_t *job, int rank);
     /* End the ranks of the host with that index. */
     void (*end_host)(wl_job_t *job, int host);
     /* How many ranks have not ended, as far as is known; those yet to be started count. */

@@ -52,7 +52,7 @@ typedef struct runner {
     wl_rank_ends_t ends;
     wl_loop_t loop;
     phase_t phase;
-    int exit_code;
+    int exit_code, restarts, bereft; /* bereft: started again with others that were lost */
     bool has_connected; /* some rank has called the MPI_Init of a library that uses PMIx */
     bool has_rank_failed;
     bool is_cut_short; /* by a signal or the time limit */
@@ -120,8 +120,9 @@ static bool is_expected(const runner_t *runner)
 static bool ends_job(const runner_t *runner, const wl_rank_event_t *event)
 {
     bool has_no_reader = event->kind == WL_RANK_ENDED && event->signal == SIGPIPE;
-    return !runner->plan->survives_losses || event->kind == WL_RANK_ABORTED ||
-           event->kind == WL_RANK_LOST_PEER || (has_no_reader && runner->has_lost_reader);
+    bool is_bereft = event->kind == WL_RANK_LOST_PEER && !runner->plan->replaces_lost;
+    return !runner->plan->survives_losses || event->kind == WL_RANK_ABORTED || is_bereft ||
+           (has_no_reader && runner->has_lost_reader);
 }
 
 /* What takes several ranks along is told once for all of them. */
@@ -132,13 +133,55 @@ static void take_outage(runner_t *runner, const wl_rank_event_t *event)
     char ranks[320];
     wl_placement_name_ranks(&placement->hosts[host], ranks, sizeof(ranks));
     if (event->kind == WL_HOST_LOST) {
-        job_say(runner, "the host %s with %s is lost (%s); the job goes on without it",
-                placement->hosts[host].name, ranks, event->text);
+        job_say(runner, "the host %s with %s is lost (%s); %s", placement->hosts[host].name, ranks,
+                event->text,
+                runner->plan->replaces_lost ? "ending the job" : "the job goes on without it");
     } else if (event->kind == WL_SERVER_LOST) {
         job_say(runner, "the PMIx server of host %s has ended: %s; ending %s",
                 placement->hosts[host].name, event->text, ranks);
         runner->job->ops->end_host(runner->job, host);
     }
+}
+
+/* The others would wait for it, which no process will be any more. */
+static void end_incomplete(runner_t *runner, int exit_code)
+{
+    runner->exit_code = exit_code;
+    runner->has_rank_failed = true;
+    end_ranks(runner, SIGTERM, GRACE_AFTER_FAILURE_MS);
+}
+
+/* Has each loss that is counted, and one that may be about to be seen, taken all others along? */
+static bool is_bereft_too_often(const runner_t *runner)
+{
+    return runner->bereft >= (runner->restarts + 1) * runner->plan->size;
+}
+
+/* Those that end with another rank are not counted. text: how the rank was lost */
+static void replace_rank(runner_t *runner, int rank, const char *text)
+{
+    const wl_rank_end_t *end = &runner->ends.ends[rank];
+    int most = runner->plan->torch.max_restarts;
+    if (end->is_bereft && !is_bereft_too_often(runner)) {
+        runner->bereft++;
+        job_say(runner, "%s and is started again, too", text);
+    } else if (runner->restarts < most) {
+        runner->restarts++;
+        job_say(runner, "%s and is lost; it is started again (%d of at most %d times)", text,
+                runner->restarts, most);
+    } else {
+        job_say(runner, "%s and is lost; ending the job, as --max-restarts is %d", text, most);
+        end_incomplete(runner, end->code != 0 ? end->code : 1);
+        return;
+    }
+    if (runner->job->ops->restart(runner->job, rank) != MPI_SUCCESS) {
+        job_say(runner, "rank %d cannot be started again: %s; ending the job", rank,
+                weft_fail_text());
+        end_incomplete(runner, 1);
+        return;
+    }
+    wl_rank_ends_renew(&runner->ends, rank);
+    wl_left_ranks_renew(&runner->left, rank);
 }
 
 static void take_losses(runner_t *runner)
@@ -148,12 +191,18 @@ static void take_losses(runner_t *runner)
            (rank = wl_rank_ends_next_lost(&runner->ends, weft_clock_ms())) >= 0) {
         char text[960];
         runner->job->ops->forget(runner->job, rank);
-        if (runner->ends.ends[rank].is_with_host)
+        if (runner->ends.ends[rank].is_with_host) {
+            if (runner->plan->replaces_lost)
+                end_incomplete(runner, runner->ends.ends[rank].code);
             continue;
+        }
         wl_rank_ends_describe(&runner->ends, rank, text, sizeof(text));
-        job_say(runner, "%s and is lost; %s", text,
-                runner->ends.lost == runner->plan->size ? "no rank is left"
-                                                        : "the job goes on without it");
+        if (runner->plan->replaces_lost)
+            replace_rank(runner, rank, text);
+        else
+            job_say(runner, "%s and is lost; %s", text,
+                    runner->ends.lost == runner->plan->size ? "no rank is left"
+                                                            : "the job goes on without it");
     }
 }
 
@@ -482,6 +531,7 @@ int wl_job_run(const wl_job_plan_t *plan, wl_job_outcome_t *out)
     int exit_code =
         runner.exit_code == 0 && runner.has_lost_output ? OUTPUT_LOST : runner.exit_code;
     *out = (wl_job_outcome_t){.exit_code = exit_code,
+                              .restarts = runner.restarts,
                               .has_rank_failed = runner.has_rank_failed && !runner.is_cut_short,
                               .ends = runner.ends};
     return err;

@@ -12,6 +12,7 @@ typedef struct wl_job_outcome {
      * to mpirun, or 1 when only the output could not be written; of a job that survives losses
      * that of wl_rank_ends_exit_code(). */
     int exit_code;
+    int restarts;         /* ranks that were started again one by one */
     bool has_rank_failed; /* the failure of a rank has ended it, and nothing else has */
     wl_rank_ends_t ends;  /* to be released */
 } wl_job_outcome_t;

@@ -28,6 +28,11 @@ void wl_left_ranks_take(wl_left_ranks_t *left, const wl_rank_event_t *event)
         left->has_ended[host->ranks[i]] = true;
 }
 
+void wl_left_ranks_renew(wl_left_ranks_t *left, int rank)
+{
+    left->has_ended[rank] = false;
+}
+
 /* Store the ranks that are left; returns how many they are. */
 static int list_left(const wl_left_ranks_t *left, int *ranks)
 {

@@ -19,6 +19,9 @@ int wl_left_ranks_open(const wl_job_plan_t *plan, wl_left_ranks_t *out);
 
 void wl_left_ranks_take(wl_left_ranks_t *left, const wl_rank_event_t *event);
 
+/** A rank that had ended has been started again. */
+void wl_left_ranks_renew(wl_left_ranks_t *left, int rank);
+
 /** Write "rank 1 on a has", "ranks 1-2,7 on a have" or "ranks 1-2,7 on a and other hosts have". */
 void wl_left_ranks_describe(const wl_left_ranks_t *left, char *out, size_t bytes);
 

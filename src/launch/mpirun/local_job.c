@@ -88,6 +88,11 @@ static void local_forget(wl_job_t *job, int rank)
     wl_node_ranks_lose(&local_of(job)->node, rank);
 }
 
+static int local_restart(wl_job_t *job, int rank)
+{
+    return wl_node_ranks_restart(&local_of(job)->node, rank);
+}
+
 static void local_end_host(wl_job_t *job, int host)
 {
     (void)host; /* there is no other */
@@ -134,6 +139,7 @@ static const wl_job_ops_t local_ops = {
     .next_event = local_next_event,
     .signal = local_signal,
     .forget = local_forget,
+    .restart = local_restart,
     .end_host = local_end_host,
     .running = local_running,
     .gather = local_gather,

@@ -105,7 +105,8 @@ static int run_until_good(wl_job_plan_t *plan, wl_job_outcome_t *out)
 {
     for (;;) {
         int err = wl_job_run(plan, out);
-        if (err != MPI_SUCCESS || !out->has_rank_failed ||
+        plan->torch.restarts += out->restarts;
+        if (err != MPI_SUCCESS || !out->has_rank_failed || plan->survives_losses ||
             plan->torch.restarts >= plan->torch.max_restarts)
             return err;
         wl_rank_ends_release(&out->ends);
@@ -130,8 +131,6 @@ static int run_ourselves(wl_job_plan_t *plan, char *const *words, int *exit_code
 {
     wl_manifest_t *record;
     wl_job_outcome_t outcome = {0};
-    if (plan->survives_losses)
-        forgo_restarts(plan, "with --enable-recovery");
     if (wl_torch_is_one_of_nodes(plan))
         forgo_restarts(plan, "with --node-rank");
     int err = wl_job_plan_complete(plan);

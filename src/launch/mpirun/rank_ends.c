@@ -41,7 +41,9 @@ static void take_rank_end(wl_rank_ends_t *ends, const wl_rank_event_t *event, in
     end->code = event->code;
     end->signal = event->signal;
     end->has_core = event->has_core;
-    bool is_early = event->code == 0 ? end->is_connected : !end->has_finalized;
+    /* Who is started again may have ended a session and been about to begin the next one. */
+    bool is_final = end->has_finalized && !ends->plan->replaces_lost;
+    bool is_early = event->code == 0 ? end->is_connected : !is_final;
     bool may_be_late = event->signal == 0 && end->is_connected && !event->has_notes;
     if (end->has_aborted || !may_be_late) {
         settle_fate(ends, end, !end->has_aborted && (event->signal != 0 || is_early));
@@ -85,8 +87,11 @@ void wl_rank_ends_take(wl_rank_ends_t *ends, const wl_rank_event_t *event, int64
     case WL_RANK_FINALIZED:
         take_finalize(ends, end);
         break;
-    case WL_RANK_ABORTED:
     case WL_RANK_LOST_PEER:
+        end->is_bereft = true;
+        end->has_aborted = end->has_aborted || !ends->plan->replaces_lost;
+        break;
+    case WL_RANK_ABORTED:
         end->has_aborted = true;
         break;
     case WL_RANK_ENDED:
@@ -122,6 +127,13 @@ int wl_rank_ends_next_lost(wl_rank_ends_t *ends, int64_t now_ms)
     return rank;
 }
 
+void wl_rank_ends_renew(wl_rank_ends_t *ends, int rank)
+{
+    ends->ends[rank] = (wl_rank_end_t){.fate = WL_RUNS};
+    ends->lost--;
+    ends->told--;
+}
+
 int64_t wl_rank_ends_decide_at_ms(const wl_rank_ends_t *ends)
 {
     int64_t next = INT64_MAX;
@@ -146,7 +158,8 @@ void wl_rank_ends_describe(const wl_rank_ends_t *ends, int rank, char *out, size
     else if (end->code == 0)
         snprintf(out, bytes, "%s exited without calling MPI_Finalize or MPI_Session_finalize", who);
     else
-        snprintf(out, bytes, "%s exited with code %d", who, end->code);
+        snprintf(out, bytes, "%s exited with code %d%s", who, end->code,
+                 end->is_bereft ? ", as another rank was lost," : "");
 }
 
 /* Append ": 1,3-5", or the beginning of a long list. */

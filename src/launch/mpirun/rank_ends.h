@@ -24,6 +24,7 @@ typedef enum wl_fate {
 typedef struct wl_rank_end {
     wl_fate_t fate;
     bool is_connected, has_finalized, has_aborted, is_with_host;
+    bool is_bereft;        /* it ends since it has lost another rank */
     int pid, code, signal; /* as in wl_rank_event_t */
     bool has_core;
     bool is_told;         /* wl_rank_ends_next_lost() has returned it */
@@ -45,6 +46,9 @@ void wl_rank_ends_take(wl_rank_ends_t *ends, const wl_rank_event_t *event, int64
 
 /** A rank that is lost and was not returned yet; -1: there is none. */
 int wl_rank_ends_next_lost(wl_rank_ends_t *ends, int64_t now_ms);
+
+/** A rank that is lost, and was returned, has been started again. */
+void wl_rank_ends_renew(wl_rank_ends_t *ends, int rank);
 
 /** When wl_rank_ends_next_lost() is to be asked again without an event; INT64_MAX: never. */
 int64_t wl_rank_ends_decide_at_ms(const wl_rank_ends_t *ends);

@@ -142,14 +142,32 @@ static void remote_signal(wl_job_t *job, int signal_number)
     send_signal(remote, WL_TO_ALL, signal_number);
 }
 
+static void tell_of_rank(wli_remote_job_t *remote, wl_message_kind_t kind, int node, int rank)
+{
+    wl_writer_t body = {0};
+    wl_write_u32(&body, (uint32_t)rank);
+    wl_router_send(&remote->router, kind, node, &body);
+    wl_writer_release(&body);
+}
+
 static void remote_forget(wl_job_t *job, int rank)
 {
+    wl_fences_lose(&remote_of(job)->fences, rank);
+    tell_of_rank(remote_of(job), WL_MSG_GONE, WL_TO_ALL, rank);
+}
+
+/* A daemon that cannot start it says so, which ends the job. */
+static int remote_restart(wl_job_t *job, int rank)
+{
     wli_remote_job_t *remote = remote_of(job);
-    wl_writer_t body = {0};
-    wl_fences_lose(&remote->fences, rank);
-    wl_write_u32(&body, (uint32_t)rank);
-    wl_router_send(&remote->router, WL_MSG_GONE, WL_TO_ALL, &body);
-    wl_writer_release(&body);
+    int index = wli_remote_placement(remote)->host_of[rank];
+    wli_host_state_t *host = &remote->hosts[index];
+    if (host->is_lost)
+        return weft_fail(MPI_ERR_SPAWN, "its host is lost");
+    host->running++;
+    host->is_output_closed = false;
+    tell_of_rank(remote, WL_MSG_AGAIN, index + 1, rank);
+    return MPI_SUCCESS;
 }
 
 static void remote_end_host(wl_job_t *job, int host)
@@ -228,6 +246,7 @@ static const wl_job_ops_t remote_job_ops = {
     .next_event = remote_next_event,
     .signal = remote_signal,
     .forget = remote_forget,
+    .restart = remote_restart,
     .end_host = remote_end_host,
     .running = remote_running,
     .gather = remote_gather,

@@ -29,8 +29,10 @@ int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_
     out->output.tags_lines = plan->tags_lines;
     out->output.is_immediate = plan->size == 1;
     out->ended = weft_alloc_array((size_t)ours->count, sizeof(int));
-    return out->ended != NULL ? MPI_SUCCESS
-                              : weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", ours->count);
+    out->restarts = weft_alloc_zeroed((size_t)ours->count, sizeof(int));
+    return out->ended != NULL && out->restarts != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_NO_MEM, "a list of %d ranks", ours->count);
 }
 
 /* A rank needs two pipes here, or a socket in the PMIx server. The ranks themselves get the old
@@ -65,11 +67,12 @@ int wl_node_ranks_open(wl_node_ranks_t *node)
 {
     raise_file_limit(node->ours->count);
     int err = wl_scratch_create(node->plan->id, node->host, &node->scratch);
-    if (err == MPI_SUCCESS) /* first, as it takes longest to be ready */
+    bool has_server = !node->plan->replaces_lost;
+    if (err == MPI_SUCCESS && has_server) /* first, as it takes longest to be ready */
         err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch);
     if (err == MPI_SUCCESS)
         err = wl_watchdog_open(&node->scratch, &node->watchdog);
-    if (err == MPI_SUCCESS)
+    if (err == MPI_SUCCESS && has_server)
         err = wl_pmix_server_await(&node->pmix, node->loop);
     if (err == MPI_SUCCESS)
         err = wl_rank_notes_open(node->plan, node->host, node->loop, &node->notes);
@@ -80,13 +83,21 @@ int wl_node_ranks_open(wl_node_ranks_t *node)
 
 /* ---- Start ---- */
 
+static bool is_started_again(const wl_node_ranks_t *node, int index)
+{
+    return node->restarts[index] > 0;
+}
+
 /* Where a channel of a rank goes: its file, or a pipe to us. */
 static int open_channel(wl_node_ranks_t *node, int index, int channel, int *out)
 {
     const wl_rank_files_t *files = &node->plan->files;
-    if (wl_rank_files_take(files, channel))
-        return wl_rank_files_open(files, channel, node->ours->ranks[index], node->plan->id, out);
-    return wl_output_connect(&node->output, index, channel, out);
+    int rank = node->ours->ranks[index];
+    if (!wl_rank_files_take(files, channel))
+        return wl_output_connect(&node->output, index, channel, out);
+    return is_started_again(node, index)
+               ? wl_rank_files_reopen(files, channel, rank, node->plan->id, out)
+               : wl_rank_files_open(files, channel, rank, node->plan->id, out);
 }
 
 /* With joined stdout and stderr ends[1] is ends[0]. */
@@ -122,11 +133,21 @@ static int start_process(wl_node_ranks_t *node, int index, int in,
                              .err = ends[1],
                              .notes = node->notes.inherited,
                              .cores = is_bound ? &cores : NULL};
-    err = wl_ranks_start(&node->ranks, &start);
+    err = is_started_again(node, index) ? wl_ranks_restart(&node->ranks, index, &start)
+                                        : wl_ranks_start(&node->ranks, &start);
     close(ends[0]);
     if (ends[1] != ends[0])
         close(ends[1]);
     return err;
+}
+
+/* Variables by which the rank finds its PMIx server; without one, how often it was started. */
+static int add_start(const wl_node_ranks_t *node, int index, wl_variables_t *environment)
+{
+    if (node->plan->replaces_lost)
+        return wl_variables_set_number(environment, "TORCHELASTIC_RESTART_COUNT",
+                                       node->restarts[index]);
+    return wl_pmix_server_extend_environment(&node->pmix, index, environment);
 }
 
 static int start_rank(wl_node_ranks_t *node, int index, int in)
@@ -136,7 +157,7 @@ static int start_rank(wl_node_ranks_t *node, int index, int in)
     int err = wl_job_plan_environment(node->plan, rank, &environment);
     if (err != MPI_SUCCESS)
         return err;
-    err = wl_pmix_server_extend_environment(&node->pmix, index, &environment);
+    err = add_start(node, index, &environment);
     if (err == MPI_SUCCESS)
         err = wl_rank_notes_extend_environment(&node->notes, node->plan->id, &environment);
     if (err == MPI_SUCCESS && node->is_oversubscribed &&
@@ -163,6 +184,18 @@ int wl_node_ranks_start(wl_node_ranks_t *node, int in)
     return err;
 }
 
+/* What mpirun has read of its input is gone. */
+int wl_node_ranks_restart(wl_node_ranks_t *node, int rank)
+{
+    int index = node->plan->placement.local_rank[rank];
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    node->restarts[index]++;
+    int err = start_rank(node, index, null);
+    if (null >= 0)
+        close(null);
+    return err;
+}
+
 /* ---- Events ---- */
 
 static int pid_of(const wl_node_ranks_t *node, int rank)
@@ -182,8 +215,10 @@ static bool next_server_event(wl_node_ranks_t *node, wl_rank_event_t *out)
 
 static bool next_end(wl_node_ranks_t *node, wl_rank_event_t *out)
 {
-    if (node->next_ended == node->ended_count)
+    if (node->next_ended == node->ended_count) {
+        node->next_ended = node->ended_count = 0; /* room for those that are started again */
         return false;
+    }
     int index = node->ended[node->next_ended++];
     const wl_rank_process_t *process = &node->ranks.processes[index];
     wl_output_gather(&node->output, index);
@@ -212,7 +247,8 @@ void wl_node_ranks_lose(wl_node_ranks_t *node, int rank)
     if (node->plan->placement.host_of[rank] != node->host)
         return;
     wl_ranks_kill(&node->ranks, node->plan->placement.local_rank[rank]);
-    wl_pmix_server_lose(&node->pmix, rank);
+    if (!node->plan->replaces_lost)
+        wl_pmix_server_lose(&node->pmix, rank);
 }
 
 /* ---- End ---- */
@@ -242,4 +278,5 @@ void wl_node_ranks_close(wl_node_ranks_t *node)
     wl_ranks_release(&node->ranks);
     wl_output_release(&node->output);
     weft_free(node->ended);
+    weft_free(node->restarts);
 }

@@ -31,6 +31,7 @@ typedef struct wl_node_ranks {
     int *ended; /* [count] indices of ranks whose end was seen; those from next_ended to ended_count
                  * are to be told */
     int next_ended, ended_count;
+    int *restarts;          /* [count] how often each was started again */
     bool is_oversubscribed; /* the job has several hosts, and on one of them ranks outnumber the
                              * cores */
     weft_cpus_t cores;      /* that this process may use */
@@ -53,6 +54,10 @@ int wl_node_ranks_open(wl_node_ranks_t *node);
 /** Start the processes. The rank that has mpirun's input, if it is on this host, gets `in` as its
  *  stdin; the others get /dev/null. Errors of wl_ranks_start(), wl_rank_files_open(). */
 int wl_node_ranks_start(wl_node_ranks_t *node, int in);
+
+/** Start a rank of this host again, which was lost: wl_node_ranks_lose(). Its stdin is /dev/null.
+ *  Errors of wl_node_ranks_start(). */
+int wl_node_ranks_restart(wl_node_ranks_t *node, int rank);
 
 /** The next event, to be asked for after each turn of the loop. A rank's output and its notes (that
  * it has called MPI_Finalize, or aborts) come before its end. Never blocks. */

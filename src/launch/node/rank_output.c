@@ -115,9 +115,29 @@ static void output_stream_ready(void *owner, short ready)
     output_read_stream(stream->output, (int)(stream - stream->output->streams));
 }
 
+/* Read what is there, but no more than a pipe holds: a quick writer could keep us here for ever. */
+static void read_all(const wl_output_t *output, int index)
+{
+    enum { PIPE_BYTES = 1 << 20 }; /* what a pipe holds at most, unless root asks for more */
+    for (int n = 0; output->streams[index].fd >= 0 && n < PIPE_BYTES / PIPE_BUF; n++) {
+        if (!output_read_stream(output, index))
+            return;
+    }
+}
+
+/* What an earlier process of the rank has started may still hold its pipe open. */
+static void end_stream(wl_output_t *output, int index)
+{
+    read_all(output, index);
+    if (output->streams[index].fd >= 0)
+        close_output(&output->streams[index]);
+    pass_on_lines(output, index, true);
+}
+
 int wl_output_connect(wl_output_t *output, int index, int channel, int *write_end_out)
 {
     int ends[2];
+    end_stream(output, 2 * index + channel);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return weft_fail(MPI_ERR_SPAWN, "a pipe for the output of rank %d cannot be made: %s",
                          output->ranks[index], strerror(errno));
@@ -144,16 +164,6 @@ void wl_output_throttle(wl_output_t *output)
         output->is_read[channel] = is_read;
         for (int i = channel; i < 2 * output->count; i += 2)
             wl_loop_set(output->loop, output->streams[i].fd, is_read ? POLLIN : 0);
-    }
-}
-
-/* Read what is there, but no more than a pipe holds: a quick writer could keep us here for ever. */
-static void read_all(const wl_output_t *output, int index)
-{
-    enum { PIPE_BYTES = 1 << 20 }; /* what a pipe holds at most, unless root asks for more */
-    for (int n = 0; output->streams[index].fd >= 0 && n < PIPE_BYTES / PIPE_BUF; n++) {
-        if (!output_read_stream(output, index))
-            return;
     }
 }
 
@@ -190,13 +200,8 @@ bool wl_output_is_closed(const wl_output_t *output)
 
 void wl_output_drain(wl_output_t *output)
 {
-    for (int i = 0; i < 2 * output->count; i++) {
-        read_all(output, i);
-        if (output->streams[i].fd >= 0)
-            close_output(&output->streams[i]);
-    }
     for (int i = 0; i < 2 * output->count; i++)
-        pass_on_lines(output, i, true);
+        end_stream(output, i);
 }
 
 void wl_output_release(wl_output_t *output)

@@ -54,8 +54,8 @@ typedef struct wl_output {
 int wl_output_open(const int *ranks, int count, wl_output_target_t target, wl_loop_t *loop,
                    wl_output_t *out);
 
-/** Make a pipe for a channel of the rank with that index; the caller closes its write end after
- *  giving it to the rank. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
+/** Make a pipe for a channel of the rank with that index, in place of an earlier one; the caller
+ *  closes its write end after giving it to the rank. MPI_ERR_SPAWN, MPI_ERR_NO_MEM. */
 int wl_output_connect(wl_output_t *output, int index, int channel, int *write_end_out);
 
 /** To be called right before each turn of the loop: read those channels only for which the target

@@ -108,7 +108,7 @@ static int rank_refuse_start(const failure_t *failure)
     return weft_fail(class, "%s cannot be used: %s", failure->what, strerror(error));
 }
 
-int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start)
+static int start_process(const wl_ranks_t *ranks, const wl_rank_start_t *start, pid_t *out)
 {
     volatile failure_t failure = {0};
     pid_t mpirun = getpid();
@@ -122,7 +122,29 @@ int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start)
         waitpid(pid, NULL, 0);
         return rank_refuse_start(&seen);
     }
+    *out = pid;
+    return MPI_SUCCESS;
+}
+
+int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start)
+{
+    pid_t pid;
+    int err = start_process(ranks, start, &pid);
+    if (err != MPI_SUCCESS)
+        return err;
     ranks->processes[ranks->count++] = (wl_rank_process_t){.pid = pid};
+    ranks->running++;
+    return MPI_SUCCESS;
+}
+
+int wl_ranks_restart(wl_ranks_t *ranks, int rank, const wl_rank_start_t *start)
+{
+    pid_t pid;
+    int err = start_process(ranks, start, &pid);
+    if (err != MPI_SUCCESS)
+        return err;
+    waitpid(ranks->processes[rank].pid, NULL, WNOHANG); /* a zombie until now */
+    ranks->processes[rank] = (wl_rank_process_t){.pid = pid};
     ranks->running++;
     return MPI_SUCCESS;
 }

@@ -56,6 +56,9 @@ int wl_ranks_open(int count, wl_ranks_t *out);
  */
 int wl_ranks_start(wl_ranks_t *ranks, const wl_rank_start_t *start);
 
+/** Start one again whose end was seen. Errors of wl_ranks_start(). */
+int wl_ranks_restart(wl_ranks_t *ranks, int rank, const wl_rank_start_t *start);
+
 /** Has `rank` ended since the last call? If so, stores how; exit code 1 if that cannot be known. */
 bool wl_ranks_poll(wl_ranks_t *ranks, int rank);
 

@@ -52,6 +52,16 @@ static int add_defaults(wl_variables_t *environment)
     return wl_variables_set(environment, "PMIX_MCA_gds", "hash");
 }
 
+/* A PMIx server would not take a second process for a rank. A single rank meets nobody. */
+static int let_ranks_rejoin(const wl_job_plan_t *plan, wl_variables_t *environment)
+{
+    bool is_named = wl_variables_get(environment, "WEFT_BOOTSTRAP") != NULL;
+    int err = wl_variables_set(environment, "WEFT_REJOIN", "yes");
+    if (err == MPI_SUCCESS && !is_named && plan->size > 1)
+        err = wl_variables_set(environment, "WEFT_BOOTSTRAP", "environment");
+    return err;
+}
+
 int wl_job_plan_apply_rules(const wl_job_plan_t *plan, const wl_variables_t *inherited,
                             wl_app_t *app)
 {
@@ -77,6 +87,8 @@ static int complete_environment(const wl_job_plan_t *plan, const wl_variables_t 
                                 wl_app_t *app)
 {
     int err = wl_job_plan_apply_rules(plan, inherited, app);
+    if (err == MPI_SUCCESS && plan->replaces_lost)
+        err = let_ranks_rejoin(plan, &app->environment);
     return err == MPI_SUCCESS ? add_defaults(&app->environment) : err;
 }
 
@@ -293,6 +305,7 @@ int wl_job_plan_complete(wl_job_plan_t *plan)
     if (err != MPI_SUCCESS)
         return err;
     plan->cores = wl_cores_available();
+    plan->replaces_lost = plan->survives_losses && plan->torch.max_restarts > 0;
     err = settle_places(plan);
     if (err == MPI_SUCCESS)
         err = wl_rank_files_check_size(&plan->files, plan->size);

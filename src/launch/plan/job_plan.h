@@ -91,6 +91,7 @@ typedef struct wl_job_plan {
     wl_torch_t torch;
     bool tags_lines, is_quiet, is_unbound, wants_report;
     bool survives_losses; /* a rank that dies does not end the job */
+    bool replaces_lost;   /* but is started again; set by complete */
     bool wants_help, wants_version;
     const char *manifest;        /* file that says what was run (--manifest); NULL: none */
     bool wants_host_facts;       /* daemons tell what their hosts are made of */

@@ -462,7 +462,8 @@ static const wli_option_t options[] = {
     {"rdzv-id", "ID", wli_torch_set_id, "The id of the job, alike on all nodes"},
     {"role", "NAME", wli_torch_set_role, "The name of ROLE_NAME"},
     {"max-restarts", "N", option_set_restarts,
-     "Start the job again when a rank fails, at most N times; default: 0"},
+     "Start the job again when a rank fails, or with --enable-recovery the lost rank, at most N "
+     "times; default: 0"},
     {"m module", "", wli_torch_take_module, "The program is a Python module: python3 -m PROGRAM"},
     {"no-python", "", wli_torch_take_program,
      "Execute the program, also if its name ends in .py; else python3 starts such a script"},

@@ -108,22 +108,41 @@ static void make_folders(char *path)
     }
 }
 
-int wl_rank_files_open(const wl_rank_files_t *files, int channel, int rank, const char *job,
-                       int *fd_out)
+/* The name of the file of a rank for a channel. */
+static int find_path(const wl_rank_files_t *files, int channel, int rank, const char *job,
+                     char path[PATH_MAX])
 {
-    char path[PATH_MAX];
-    bool has_folder = files->folder != NULL;
-    bool fits = has_folder ? expand_in_folder(files, channel, rank, path)
-                           : expand(files->patterns[channel], rank, job, path);
-    if (!fits)
-        return weft_fail(MPI_ERR_IO, "the name of the file for %s of rank %d is too long",
-                         channel_names[channel], rank);
-    if (has_folder)
-        make_folders(path);
-    /* Both channels may name one file. */
-    *fd_out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    bool fits = files->folder != NULL ? expand_in_folder(files, channel, rank, path)
+                                      : expand(files->patterns[channel], rank, job, path);
+    return fits ? MPI_SUCCESS
+                : weft_fail(MPI_ERR_IO, "the name of the file for %s of rank %d is too long",
+                            channel_names[channel], rank);
+}
+
+/* Both channels may name one file. */
+static int open_path(const char *path, int more_flags, int channel, int rank, int *fd_out)
+{
+    *fd_out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | more_flags, 0666);
     if (*fd_out < 0)
         return weft_fail(MPI_ERR_IO, "the file %s for %s of rank %d cannot be written: %s", path,
                          channel_names[channel], rank, strerror(errno));
     return MPI_SUCCESS;
+}
+
+int wl_rank_files_open(const wl_rank_files_t *files, int channel, int rank, const char *job,
+                       int *fd_out)
+{
+    char path[PATH_MAX];
+    int err = find_path(files, channel, rank, job, path);
+    if (err == MPI_SUCCESS && files->folder != NULL)
+        make_folders(path);
+    return err == MPI_SUCCESS ? open_path(path, O_TRUNC, channel, rank, fd_out) : err;
+}
+
+int wl_rank_files_reopen(const wl_rank_files_t *files, int channel, int rank, const char *job,
+                         int *fd_out)
+{
+    char path[PATH_MAX];
+    int err = find_path(files, channel, rank, job, path);
+    return err == MPI_SUCCESS ? open_path(path, 0, channel, rank, fd_out) : err;
 }

@@ -34,4 +34,8 @@ bool wl_rank_files_take(const wl_rank_files_t *files, int channel);
 int wl_rank_files_open(const wl_rank_files_t *files, int channel, int rank, const char *job,
                        int *fd_out);
 
+/** The same for a rank that is started again, whose file goes on. */
+int wl_rank_files_reopen(const wl_rank_files_t *files, int channel, int rank, const char *job,
+                         int *fd_out);
+
 #endif

@@ -15,6 +15,7 @@ typedef enum wl_message_kind {
     WL_MSG_TAKEN,   /* u64: credit for output: so many bytes have been written */
     WL_MSG_BREAK,   /* u32 channel: its reader is gone */
     WL_MSG_GONE,    /* u32 rank: it is lost, and the job goes on without it */
+    WL_MSG_AGAIN,   /* u32 rank: start it again, which is gone */
     WL_MSG_FINISH,  /* end what is left, and leave */
     /* to mpirun, up */
     WL_MSG_READY,  /* the ranks can be started; u32: do they outnumber the cores; texts NAME=VALUE:

@@ -99,6 +99,20 @@ static void daemon_take_gone(void *owner, const wl_message_t *message)
     wl_node_ranks_lose(&daemon->node, (int)rank);
 }
 
+static void daemon_take_again(void *owner, const wl_message_t *message)
+{
+    wli_daemon_t *daemon = owner;
+    const wl_placement_t *placement = &daemon->node.plan->placement;
+    wl_reader_t reader = wl_read_begin(message);
+    uint32_t rank = wl_read_u32(&reader);
+    if (rank >= (uint32_t)placement->size || placement->host_of[rank] != daemon->node.host)
+        return;
+    daemon->has_told_end_of_output = false;
+    int err = wl_node_ranks_restart(&daemon->node, (int)rank);
+    if (err != MPI_SUCCESS)
+        wli_daemon_send_failure(daemon, err);
+}
+
 static void daemon_take_finish(void *owner, const wl_message_t *message)
 {
     wli_daemon_t *daemon = owner;
@@ -117,6 +131,7 @@ static const wl_message_rule_t rules[] = {
     {WL_MSG_GET, "FETCH", 24, daemon_take_data},
     {WL_MSG_GOT, "FETCHED", 12, daemon_take_data},
     {WL_MSG_GONE, "GONE", 4, daemon_take_gone},
+    {WL_MSG_AGAIN, "AGAIN", 4, daemon_take_again},
     {WL_MSG_FINISH, "FINISH", 0, daemon_take_finish},
 };
 
