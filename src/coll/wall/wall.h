@@ -11,8 +11,8 @@
  * Every member makes the same posts in the same order, with data or without. So a post also tells
  * that its author has read what it needed of the posts before. A member may write over its post
  * number n when all have made their post n + 1, and so its ring is used again. That is all the
- * synchronisation there is: no atomic read-modify-write, and nobody waits longer than the collective
- * needs. A root that broadcasts may be several posts ahead of the slowest member.
+ * synchronisation there is: there is no atomic read-modify-write, and nobody waits longer than the
+ * collective needs. A root that broadcasts may be several posts ahead of the slowest member.
  *
  * A post carries a stamp of the call (which collective, how many bytes), so ranks that call
  * different collectives get an error instead of each other's data.

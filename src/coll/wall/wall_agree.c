@@ -229,7 +229,7 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     for (int i = 0; i < comm->size; i++)
         add_member(wall, i);
     walls[wall->index] = wall;
-    is_left[wall->index] = false;
+    is_left[wall->index] = is_leaving[wall->index] = false;
     WEFT_LOG(WEFT_DEBUG, "coll", "wall %d for %d ranks, chunks of %zu bytes", wall->index,
              wall->size, wall->chunk);
 }
