@@ -18,6 +18,7 @@ static const word_t needs_words[] = {{WEFT_NEEDS_COMMUTATIVE, "commutative"},
                                      {WEFT_NEEDS_ORDER, "order"},
                                      {WEFT_NEEDS_REGULAR, "regular"},
                                      {WEFT_NEEDS_BLOCKS, "blocks"},
+                                     {WEFT_NEEDS_WALL, "wall"},
                                      {0, NULL}};
 static const word_t has_words[] = {
     {WEFT_HAS_RADIX, "radix"}, {WEFT_HAS_SEGMENT, "segment"}, {0, NULL}};
@@ -54,7 +55,9 @@ static void print_legend(void)
         "commutative, or the\n"
         "# nodes' order is the ranks'; blocks: that order is the ranks'; regular: as many ranks on "
         "each node, in\n"
-        "# blocks or cyclic. A fold reduces in the order of ranks, as WEFT_REPRODUCIBLE asks.");
+        "# blocks or cyclic; wall: a blocking call of the ranks of one host. A fold reduces in the "
+        "order of ranks,\n"
+        "# as WEFT_REPRODUCIBLE asks.");
     printf("%-20s %-21s %-14s %-26s %s\n", "# collective", "algorithm", "options", "needs", "cost");
 }
 

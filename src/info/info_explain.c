@@ -23,9 +23,9 @@ static void print_choice(const weft_choice_t *choice)
 static void print_line(const char *where, const weft_tuning_query_t *query)
 {
     weft_choice_t choice = weft_tuning_choose(query);
-    printf("%-15s ", where);
+    printf("%-23s ", where);
     print_choice(&choice);
-    printf(": %s\n%-15s line %d of %s%s\n", choice.algorithm->cost, "", choice.line,
+    printf(": %s\n%-23s line %d of %s%s\n", choice.algorithm->cost, "", choice.line,
            weft_config.COLL_TUNING[0] == '\0' ? "the built-in tuning.conf"
                                               : weft_config.COLL_TUNING,
            choice.is_modelled ? ", which leaves it to the model" : "");
@@ -81,6 +81,19 @@ static int explain_device(char **words)
     return 0;
 }
 
+/* A blocking call may use a wall. */
+static void explain_one_host(weft_tuning_query_t query)
+{
+    weft_tuning_query_t blocking = query;
+    blocking.has |= WEFT_NEEDS_WALL;
+    print_line("blocking, enough cores:", &blocking);
+    blocking.is_oversubscribed = true;
+    print_line("blocking, cores short:", &blocking);
+    print_line("others, enough cores:", &query);
+    query.is_oversubscribed = true;
+    print_line("others, cores short:", &query);
+}
+
 int weft_info_explain(int count, char **words)
 {
     size_t ranks, bytes, nodes = 1;
@@ -107,11 +120,10 @@ int weft_info_explain(int count, char **words)
     its.shape = &shape;
     its.bytes = bytes;
     weft_tuning_query_t query = weft_sim_query(&its);
-    print_line(nodes == 1 ? "enough cores:" : "several nodes:", &query);
     if (nodes == 1) {
-        query.is_oversubscribed = true;
-        print_line("cores short:", &query);
+        explain_one_host(query);
     } else {
+        print_line("several nodes:", &query);
         query.any_is_oversubscribed = true;
         print_line("oversubscribed:", &query);
         print_model(&query, its.fabric);
