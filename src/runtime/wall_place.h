@@ -33,7 +33,8 @@ typedef struct weft_post {
 
 /** What a member shows besides its posts. */
 typedef struct weft_strip_state {
-    _Alignas(64) atomic_uint has_given_up; /* it will post no more here: a collective has failed */
+    /* not MPI_SUCCESS: a collective has failed so, and it will post no more here */
+    _Alignas(64) atomic_uint given_up;
     /* of the first member: the post number from which on nobody uses the wall; 0: none */
     _Alignas(64) atomic_ullong taken_down_at;
 } weft_strip_state_t;

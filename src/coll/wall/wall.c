@@ -30,11 +30,16 @@ enum {
 
 /* ---- failures ---- */
 
+static int seen_by_others(int error)
+{
+    return error == MPI_ERR_TRUNCATE ? MPI_ERR_OTHER : error;
+}
+
 /* Sets the error, with the text of weft_fail, and tells the others, which may sleep. */
 static void give_up(weft_wall_t *wall, int error)
 {
     wall->error = error;
-    atomic_store(&wall->strip->state.has_given_up, 1);
+    atomic_store(&wall->strip->state.given_up, (unsigned)seen_by_others(error));
     for (int i = 0; i < wall->size; i++) {
         if (i != wall->rank)
             weft_doorbell_ring(wall->members[i].doorbell);
@@ -54,20 +59,30 @@ static void explain(weft_wall_t *wall)
 
 static int fail_again(weft_wall_t *wall)
 {
-    return weft_fail(wall->error == MPI_ERR_TRUNCATE ? MPI_ERR_OTHER : wall->error,
+    return weft_fail(seen_by_others(wall->error),
                      "an earlier collective on this communicator has failed");
+}
+
+/* A member that lives may have failed where it waited for the dead one, and not come here. */
+static int check_deaths(const weft_wall_t *wall)
+{
+    for (int i = 0; i < wall->size && weft_failures.count > 0; i++) {
+        int process = weft_comm_process(wall->comm, i);
+        if (weft_has_failed(process))
+            return weft_fail(MPIX_ERR_PROC_FAILED, "%s", weft_failure_text(process));
+    }
+    return MPI_SUCCESS;
 }
 
 /* A post that is not there will never come: why? MPI_SUCCESS: it may come. */
 static int check_member(const weft_wall_t *wall, int member)
 {
-    int process = weft_comm_process(wall->comm, member);
-    if (weft_has_failed(process))
-        return weft_fail(MPIX_ERR_PROC_FAILED, "%s", weft_failure_text(process));
-    if (wall->comm->is_revoked)
-        return weft_pt2pt_check_revoked(wall->comm);
-    if (atomic_load(&wall->members[member].strip->state.has_given_up) != 0)
-        return weft_fail(MPI_ERR_OTHER, "it has failed at rank %d", member);
+    int err = wall->comm->is_revoked ? weft_pt2pt_check_revoked(wall->comm) : check_deaths(wall);
+    if (err != MPI_SUCCESS)
+        return err;
+    unsigned given_up = atomic_load(&wall->members[member].strip->state.given_up);
+    if (given_up != 0)
+        return weft_fail((int)given_up, "it has failed at rank %d", member);
     if (atomic_load(wall->members[member].leaving) >= WEFT_ENDS)
         return weft_fail(MPI_ERR_OTHER,
                          "no message of a collective operation from rank %d will ever come: that "
