@@ -296,7 +296,7 @@ void weft_wall_post(weft_wall_t *wall)
 
 /* ---- reading ---- */
 
-static __attribute__((cold)) void fail_unlike(weft_wall_t *wall, int member)
+void weft_wall_disagree(weft_wall_t *wall, int member)
 {
     uint64_t bytes_mask = (UINT64_C(1) << STAMPED_BYTES_BITS) - 1;
     uint64_t its = post_of(wall, member, wall->number)->stamp, own = wall->stamp;
@@ -312,21 +312,15 @@ static __attribute__((cold)) void fail_unlike(weft_wall_t *wall, int member)
 
 const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes)
 {
-    if (!await(wall, member, member + 1, wall->number))
-        return NULL;
-    const weft_post_t *post = post_of(wall, member, wall->number);
-    if (__builtin_expect(post->stamp != wall->stamp, 0)) {
-        fail_unlike(wall, member);
-        return NULL;
-    }
-    return bytes <= WEFT_POST_DATA ? post->data : wall->members[member].ring + post->offset;
+    return await(wall, member, member + 1, wall->number) ? weft_wall_data(wall, member, bytes)
+                                                         : NULL;
 }
 
 bool weft_wall_meet(weft_wall_t *wall)
 {
     bool is_good = await_all(wall, wall->number);
     for (int i = 0; is_good && i < wall->size; i++)
-        is_good = weft_wall_read(wall, i, 0) != NULL;
+        is_good = weft_wall_data(wall, i, 0) != NULL;
     return is_good;
 }
 

@@ -116,8 +116,23 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes);
 /** Make the post. */
 void weft_wall_post(weft_wall_t *wall);
 
-/** The data of a member's post of this number, `bytes` bytes, when it is there. They stay until
- * this rank makes its next post. NULL: wall->error. */
+/** The stamp of a member's post is another one: its call, or its bytes, are unlike this rank's. */
+void weft_wall_disagree(weft_wall_t *wall, int member) __attribute__((cold));
+
+/** The data of a member's post of this number, `bytes` bytes, which is there. They stay until this
+ * rank makes its next post. NULL: wall->error. */
+static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t bytes)
+{
+    const weft_wall_member_t *its = &wall->members[member];
+    const weft_post_t *post = &its->strip->posts[wall->number % WEFT_WALL_POSTS];
+    if (__builtin_expect(post->stamp != wall->stamp, 0)) {
+        weft_wall_disagree(wall, member);
+        return NULL;
+    }
+    return bytes <= WEFT_POST_DATA ? post->data : its->ring + post->offset;
+}
+
+/** The same, when it is there. */
 const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes);
 
 /** A post without data. False: wall->error. */

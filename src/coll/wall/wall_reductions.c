@@ -103,7 +103,7 @@ static bool take_slices(weft_wall_t *wall, const weft_coll_args_t *args, size_t 
         int member = (wall->rank + i) % wall->size;
         size_t first = weft_part(count, member, wall->size);
         size_t bytes = (weft_part(count, member + 1, wall->size) - first) * size;
-        const void *slice = weft_wall_read(wall, member, bytes);
+        const void *slice = weft_wall_data(wall, member, bytes);
         if (slice == NULL)
             return false;
         weft_copy(out + first * size, slice, bytes);
