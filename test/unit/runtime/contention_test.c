@@ -72,7 +72,7 @@ static void a_wait_yields_where_nobody_computes(void **unused)
     open_progress(false);
     assert_in_range(yields_of(100, BRIEF_NS), 100 * 100, 100 * 1000);
     open_progress(true);
-    assert_int_equal(yields_of(100, BRIEF_NS), 2 * 100);
+    assert_in_range(yields_of(100, BRIEF_NS), 8 * 100, 32 * 100);
 }
 
 /* One time slice is lost before the first sleep, and later fewer and fewer, to find out whether
