@@ -58,6 +58,24 @@ static void lose_network(const char *begun)
         MPI_Recv(&number, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* So that no other rank ends before all have heard of the first. */
+static void await_others(int rank, int size, MPI_Comm comm)
+{
+    int number = 0;
+    for (int other = 2; other < size; other++) {
+        if (rank == 0)
+            MPI_Recv(&number, 1, MPI_INT, other, 3, comm, MPI_STATUS_IGNORE);
+    }
+    for (int other = 2; other < size; other++) {
+        if (rank == 0)
+            MPI_Send(&number, 1, MPI_INT, other, 4, comm);
+    }
+    if (rank == 0)
+        return;
+    MPI_Send(&number, 1, MPI_INT, 0, 3, comm);
+    MPI_Recv(&number, 1, MPI_INT, 0, 4, comm, MPI_STATUS_IGNORE);
+}
+
 static int end_early(void)
 {
     int rank, size, number = 0, is_right = 1, flag;
@@ -76,8 +94,10 @@ static int end_early(void)
         MPI_Sendrecv(&number, 1, MPI_INT, 1, 1, &number, 1, MPI_INT, 1, 1, comm, MPI_STATUS_IGNORE);
     while (rank != 1 && heard.count == 0)
         MPI_Iprobe(rank, 2, comm, &flag, MPI_STATUS_IGNORE);
-    if (rank != 1)
+    if (rank != 1) {
+        await_others(rank, size, comm);
         is_right = judge(rank, 1);
+    }
     MPI_Comm_free(&comm);
     MPI_Group_free(&group);
     MPI_Session_finalize(&session);
