@@ -180,7 +180,7 @@ static inline bool await(weft_wall_t *wall, int member, int end, uint64_t number
         member = first_missing(wall, member, end, number);
         if (__builtin_expect(member == end, 1))
             return true;
-        if (i % 8 == 7)
+        if (i % 2 == 1)
             weft_cpu_relax();
     }
     return wait_long(wall, member, end, number);
