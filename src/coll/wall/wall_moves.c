@@ -163,14 +163,16 @@ static bool take_own_piece(weft_wall_t *wall, int member, const block_t *to, siz
     return data != NULL;
 }
 
+/* In place the root has no receive buffer. */
 static int run_scatter(weft_wall_t *wall, const weft_coll_args_t *args)
 {
     bool is_root = wall->rank == args->root, is_good = true;
-    block_t own = recv_block(args, 0);
+    bool is_in_place = args->recv_buf == MPI_IN_PLACE;
+    block_t own = is_in_place ? (block_t){0} : recv_block(args, 0);
     size_t bytes = is_root ? args->send_count * args->send_type->size : bytes_of(&own);
     size_t piece = piece_for_each(wall, bytes);
     weft_wall_stamp(wall, bytes);
-    if (is_root && args->recv_buf != MPI_IN_PLACE) {
+    if (is_root && !is_in_place) {
         block_t from = send_block(args, wall->rank);
         copy_block(&from, &own);
     }
