@@ -7,7 +7,7 @@
 
 enum {
     TRY_AT_FIRST = 16,  /* messages between the first tries, at least; */
-    SHARE_AT_FIRST = 4, /* one message in so many goes the slower way then */
+    SHARE_AT_FIRST = 4, /* and one message in so many goes the slower way at most; */
     TRY_SHARE = 32,     /* then one message in so many goes the slower way, */
     TRY_SELDOM = 8,     /* or, if that takes very long, one in so many times as many */
     FAR_SLOWER = 3,

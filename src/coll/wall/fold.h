@@ -6,8 +6,6 @@
 
 #include "coll/wall/wall.h"
 
-enum { WEFT_FOLD_MOST = 128 }; /* members of a wall */
-
 /** Elements of one operand after the other: `count` elements of the reduction's type each, which is
  * predefined and dense. */
 typedef struct weft_fold {
@@ -15,7 +13,7 @@ typedef struct weft_fold {
     const weft_type_t *type;
     int operands;
     size_t count;
-    const char *at[WEFT_FOLD_MOST]; /* [operands] */
+    const char *at[WEFT_WALL_MEMBERS_MOST]; /* [operands] */
 } weft_fold_t;
 
 /** out = at[0] op at[1] op ...; `out` may be at[0] or at[1]. */

@@ -24,8 +24,7 @@ enum {
     /* In a ring larger than the caches of a core (runtime/wall_place.c) a post of 64 KiB is read in
      * 2.4 us instead of 3.1. Its pages take 1 ms to be touched, so this much is posted before. */
     POSTED_BEFORE = 64 << 20,
-    COLL_SHIFT = 56,
-    STAMPED_BYTES_BITS = 56,
+    COLL_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
 /* ---- failures ---- */
@@ -121,6 +120,11 @@ static inline int first_missing(const weft_wall_t *wall, int member, int end, ui
     while (member < end && (member == wall->rank || is_there(wall, member, number)))
         member++;
     return member;
+}
+
+bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number)
+{
+    return first_missing(wall, 0, wall->size, number) == wall->size;
 }
 
 static bool is_complete_now(waiting_t *its)
@@ -298,7 +302,7 @@ void weft_wall_post(weft_wall_t *wall)
 
 void weft_wall_disagree(weft_wall_t *wall, int member)
 {
-    uint64_t bytes_mask = (UINT64_C(1) << STAMPED_BYTES_BITS) - 1;
+    uint64_t bytes_mask = (UINT64_C(1) << COLL_SHIFT) - 1;
     uint64_t its = post_of(wall, member, wall->number)->stamp, own = wall->stamp;
     weft_coll_t coll = (weft_coll_t)(its >> COLL_SHIFT);
     int error = weft_fail(

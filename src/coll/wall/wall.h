@@ -35,8 +35,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The part of a ring that is in use holds at least so many posts. */
-enum { WEFT_WALL_CHUNKS = 4 };
+enum {
+    WEFT_WALL_MEMBERS_MOST = 128,
+    WEFT_WALL_CHUNKS = 4, /* the part of a ring that is in use holds at least so many posts */
+};
 
 typedef struct weft_wall_member {
     const weft_strip_t *strip;
@@ -46,7 +48,8 @@ typedef struct weft_wall_member {
 } weft_wall_member_t;
 
 struct weft_wall {
-    weft_comm_t *comm;
+    weft_comm_t *comm;   /* NULL: it uses the wall no more */
+    bool owes_post;      /* then: the last post has not been made yet */
     int index;           /* in weft_wall_place */
     int size, rank;      /* the communicator's */
     int spins;           /* looks at a post before the wait becomes one of progress.h */
@@ -108,6 +111,9 @@ int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_ar
  * text is that of weft_fail. */
 int weft_wall_refuse(weft_wall_t *wall, int error);
 
+/** Have all members made their posts up to this number? */
+bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number);
+
 /* ---- for algorithms ---- */
 
 /** Begin a post with room for `bytes` bytes, at most wall->chunk. NULL: wall->error. */
@@ -150,6 +156,11 @@ bool weft_wall_await_all(weft_wall_t *wall);
 
 /** The same, where the post has no data and the calls are compared. False: wall->error. */
 bool weft_wall_meet(weft_wall_t *wall);
+
+static inline size_t weft_wall_least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 /** The calls of all members are for so many bytes; to be set before the first post. */
 static inline void weft_wall_stamp(weft_wall_t *wall, size_t bytes)

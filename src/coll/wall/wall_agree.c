@@ -20,7 +20,6 @@
 enum {
     FIRST_TRY = 3, /* a communicator with fewer blocking collectives than that needs no wall */
     NEXT_TRY = 2,  /* if there was none; after that many times as many calls */
-    MEMBERS_MOST = 128,
     CHUNK_MOST = 64 * 1024, /* and more of larger communicators, whose members take turns: */
     MEMBERS_PER_CHUNK = 4,  /* so many have one */
     RING_LEAST = 16 * 1024,
@@ -39,42 +38,30 @@ typedef struct offer {
 int weft_wall_slot = -1;
 
 static weft_wall_t *walls[WEFT_WALLS]; /* by index; also those that others may still read */
-static bool is_left[WEFT_WALLS];       /* its communicator uses it no more */
-static bool is_leaving[WEFT_WALLS];    /* but the last post has not been made yet */
 static size_t ring_in_use[WEFT_WALLS]; /* bytes whose pages have been touched, or will be */
 static uint64_t highest_number;        /* of the posts on walls that are free again */
 static bool is_agreeing; /* a thread has offered walls, and does not know yet which it will take */
 
 /* ---- free walls ---- */
 
-static bool have_all(const weft_wall_t *wall, uint64_t number)
-{
-    for (int i = 0; i < wall->size; i++) {
-        const weft_post_t *post = &wall->members[i].strip->posts[number % WEFT_WALL_POSTS];
-        if (atomic_load_explicit(&post->number, memory_order_acquire) < number)
-            return false;
-    }
-    return true;
-}
-
 /* As soon as there is room for it: this must not wait, and a root may be ahead of the others. */
 static void make_last_post(weft_wall_t *wall)
 {
     bool has_room = wall->all_have + WEFT_WALL_POSTS > wall->number + 1 ||
-                    have_all(wall, wall->number + 2 - WEFT_WALL_POSTS);
+                    weft_wall_has_all(wall, wall->number + 2 - WEFT_WALL_POSTS);
     if (wall->error != MPI_SUCCESS || !has_room)
         return;
     wall->number++;
     weft_wall_post(wall);
-    is_leaving[wall->index] = false;
+    wall->owes_post = false;
 }
 
 /* May its owner write to the strip again? */
 static bool is_drained(weft_wall_t *wall)
 {
-    if (is_leaving[wall->index])
+    if (wall->owes_post)
         make_last_post(wall);
-    return !is_leaving[wall->index] && have_all(wall, wall->number);
+    return !wall->owes_post && weft_wall_has_all(wall, wall->number);
 }
 
 static void free_wall(int index)
@@ -91,7 +78,7 @@ static uint32_t free_walls(void)
 {
     uint32_t free = 0;
     for (int i = 0; i < WEFT_WALLS; i++) {
-        if (walls[i] != NULL && is_left[i] && walls[i]->error == MPI_SUCCESS &&
+        if (walls[i] != NULL && walls[i]->comm == NULL && walls[i]->error == MPI_SUCCESS &&
             is_drained(walls[i]))
             free_wall(i);
         free |= (uint32_t)(walls[i] == NULL) << i;
@@ -104,9 +91,8 @@ static void leave(weft_wall_t *wall)
 {
     wall->comm = NULL;
     wall->stamp = 0;
-    is_leaving[wall->index] = true;
+    wall->owes_post = true;
     make_last_post(wall);
-    is_left[wall->index] = true;
     ring_in_use[wall->index] = wall->ring_bytes;
 }
 
@@ -126,7 +112,7 @@ static bool is_possible(const weft_comm_t *comm)
 {
     weft_shape_t room;
     const weft_shape_t *shape;
-    if (weft_wall_place.memory == NULL || comm->size > MEMBERS_MOST ||
+    if (weft_wall_place.memory == NULL || comm->size > WEFT_WALL_MEMBERS_MOST ||
         weft_comm_shape(comm, &room, &shape) != MPI_SUCCESS || shape->nodes != 1)
         return false;
     for (int i = 0; i < comm->size; i++) {
@@ -229,7 +215,6 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     for (int i = 0; i < comm->size; i++)
         add_member(wall, i);
     walls[wall->index] = wall;
-    is_left[wall->index] = is_leaving[wall->index] = false;
     WEFT_LOG(WEFT_DEBUG, "coll", "wall %d for %d ranks, chunks of %zu bytes", wall->index,
              wall->size, wall->chunk);
 }

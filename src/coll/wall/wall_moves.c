@@ -7,56 +7,44 @@
 #include "coll/wall/wall.h"
 #include "datatype/pack.h"
 
-/* Elements of the program's memory, as one stream of bytes. */
-typedef struct block {
-    void *buf;
-    size_t count;
-    const weft_type_t *type;
-} block_t;
-
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t bytes_of(const block_t *block)
+static size_t bytes_of(const weft_elements_t *block)
 {
     return block->count * block->type->size;
 }
 
-static block_t block_at(const void *buf, size_t index, size_t count, const weft_type_t *type)
+/* On integers, since the buffer may be MPI_BOTTOM. */
+static weft_elements_t elements_at(const void *buf, weft_data_t data)
 {
-    /* on integers, since the buffer may be MPI_BOTTOM */
-    uintptr_t at = (uintptr_t)buf + (uintptr_t)((ptrdiff_t)(index * count) * type->extent);
-    return (block_t){(void *)at, count, type};
+    void *at = (void *)((uintptr_t)buf + (uintptr_t)data.place.offset);
+    return (weft_elements_t){at, data.count, data.type};
 }
 
-static block_t send_block(const weft_coll_args_t *args, int member)
+static weft_elements_t send_block(const weft_coll_args_t *args, int member)
 {
-    return block_at(args->send_buf, (size_t)member, args->send_count, args->send_type);
+    return elements_at(args->send_buf, weft_send_block(args, member));
 }
 
-static block_t recv_block(const weft_coll_args_t *args, int member)
+static weft_elements_t recv_block(const weft_coll_args_t *args, int member)
 {
-    return block_at(args->recv_buf, (size_t)member, args->recv_count, args->recv_type);
+    return elements_at(args->recv_buf, weft_recv_block(args, member));
 }
 
-static void pack_piece(const block_t *from, size_t offset, void *room, size_t bytes)
+static weft_elements_t recv_slice(const weft_coll_args_t *args, int member)
+{
+    return elements_at(args->recv_buf, weft_recv_slice(args, member));
+}
+
+static void pack_piece(const weft_elements_t *from, size_t offset, void *room, size_t bytes)
 {
     weft_pack(from->buf, from->count, from->type, offset, room, bytes);
 }
 
-static void unpack_piece(const block_t *to, size_t offset, const void *data, size_t bytes)
+static void unpack_piece(const weft_elements_t *to, size_t offset, const void *data, size_t bytes)
 {
     weft_unpack(to->buf, to->count, to->type, offset, data, bytes);
 }
 
-static void copy_block(const block_t *from, const block_t *to)
-{
-    weft_copy_typed(from->buf, from->count, from->type, to->buf, to->count, to->type);
-}
-
-static bool post_piece(weft_wall_t *wall, const block_t *from, size_t offset, size_t bytes)
+static bool post_piece(weft_wall_t *wall, const weft_elements_t *from, size_t offset, size_t bytes)
 {
     void *room = weft_wall_room(wall, bytes);
     if (room == NULL)
@@ -66,7 +54,7 @@ static bool post_piece(weft_wall_t *wall, const block_t *from, size_t offset, si
     return true;
 }
 
-static bool take_piece(weft_wall_t *wall, int member, const block_t *to, size_t offset,
+static bool take_piece(weft_wall_t *wall, int member, const weft_elements_t *to, size_t offset,
                        size_t bytes)
 {
     const void *data = weft_wall_read(wall, member, bytes);
@@ -87,12 +75,12 @@ static int run_barrier(weft_wall_t *wall, const weft_coll_args_t *args)
 
 static int run_bcast(weft_wall_t *wall, const weft_coll_args_t *args)
 {
-    block_t all = send_block(args, 0);
+    weft_elements_t all = send_block(args, 0);
     size_t bytes = bytes_of(&all);
     bool is_root = wall->rank == args->root, is_good = true;
     weft_wall_stamp(wall, bytes);
     for (size_t done = 0; done < bytes && is_good; done += wall->chunk) {
-        size_t part = least_of(bytes - done, wall->chunk);
+        size_t part = weft_wall_least(bytes - done, wall->chunk);
         is_good = is_root
                       ? post_piece(wall, &all, done, part)
                       : weft_wall_signal(wall) && take_piece(wall, args->root, &all, done, part);
@@ -105,7 +93,7 @@ static bool collect(weft_wall_t *wall, const weft_coll_args_t *args, size_t done
     if (!weft_wall_signal(wall) || !weft_wall_await_all(wall))
         return false;
     for (int i = 0; i < wall->size; i++) {
-        block_t to = recv_block(args, i);
+        weft_elements_t to = recv_block(args, i);
         if (i != wall->rank && !take_piece(wall, i, &to, done, part))
             return false;
     }
@@ -116,15 +104,15 @@ static int run_gather(weft_wall_t *wall, const weft_coll_args_t *args)
 {
     bool is_root = wall->rank == args->root, is_good = true;
     bool is_in_place = weft_is_in_place(args);
-    block_t own = is_in_place ? recv_block(args, wall->rank) : send_block(args, 0);
+    weft_elements_t own = is_in_place ? recv_block(args, wall->rank) : send_block(args, 0);
     size_t bytes = is_root ? args->recv_count * args->recv_type->size : bytes_of(&own);
     weft_wall_stamp(wall, bytes);
     if (is_root && !is_in_place) {
-        block_t to = recv_block(args, wall->rank);
-        copy_block(&own, &to);
+        weft_elements_t to = recv_block(args, wall->rank);
+        weft_copy_elements(&own, &to);
     }
     for (size_t done = 0; done < bytes && is_good; done += wall->chunk) {
-        size_t part = least_of(bytes - done, wall->chunk);
+        size_t part = weft_wall_least(bytes - done, wall->chunk);
         is_good = is_root ? collect(wall, args, done, part) : post_piece(wall, &own, done, part);
     }
     return wall->error;
@@ -135,7 +123,7 @@ static int run_gather(weft_wall_t *wall, const weft_coll_args_t *args)
 /* `piece` bytes of each block at most go into one post, one behind the other. */
 static size_t piece_for_each(const weft_wall_t *wall, size_t block_bytes)
 {
-    return least_of(wall->chunk / (size_t)wall->size / 64 * 64, block_bytes);
+    return weft_wall_least(wall->chunk / (size_t)wall->size / 64 * 64, block_bytes);
 }
 
 static bool post_pieces(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t part)
@@ -145,7 +133,7 @@ static bool post_pieces(weft_wall_t *wall, const weft_coll_args_t *args, size_t 
     if (room == NULL)
         return false;
     for (int i = 0; i < wall->size; i++) {
-        block_t from = is_in_place ? recv_block(args, i) : send_block(args, i);
+        weft_elements_t from = is_in_place ? recv_block(args, i) : send_block(args, i);
         if (i != wall->rank)
             pack_piece(&from, done, room + (size_t)i * part, part);
     }
@@ -154,7 +142,7 @@ static bool post_pieces(weft_wall_t *wall, const weft_coll_args_t *args, size_t 
 }
 
 /* This member's piece of a post of pieces. */
-static bool take_own_piece(weft_wall_t *wall, int member, const block_t *to, size_t done,
+static bool take_own_piece(weft_wall_t *wall, int member, const weft_elements_t *to, size_t done,
                            size_t part)
 {
     const char *data = weft_wall_read(wall, member, part * (size_t)wall->size);
@@ -168,16 +156,16 @@ static int run_scatter(weft_wall_t *wall, const weft_coll_args_t *args)
 {
     bool is_root = wall->rank == args->root, is_good = true;
     bool is_in_place = args->recv_buf == MPI_IN_PLACE;
-    block_t own = is_in_place ? (block_t){0} : recv_block(args, 0);
+    weft_elements_t own = is_in_place ? (weft_elements_t){0} : recv_block(args, 0);
     size_t bytes = is_root ? args->send_count * args->send_type->size : bytes_of(&own);
     size_t piece = piece_for_each(wall, bytes);
     weft_wall_stamp(wall, bytes);
     if (is_root && !is_in_place) {
-        block_t from = send_block(args, wall->rank);
-        copy_block(&from, &own);
+        weft_elements_t from = send_block(args, wall->rank);
+        weft_copy_elements(&from, &own);
     }
     for (size_t done = 0; done < bytes && is_good; done += piece) {
-        size_t part = least_of(bytes - done, piece);
+        size_t part = weft_wall_least(bytes - done, piece);
         is_good =
             is_root ? post_pieces(wall, args, done, part)
                     : weft_wall_signal(wall) && take_own_piece(wall, args->root, &own, done, part);
@@ -192,16 +180,16 @@ static int run_alltoall(weft_wall_t *wall, const weft_coll_args_t *args)
     size_t piece = piece_for_each(wall, bytes);
     weft_wall_stamp(wall, bytes);
     if (!weft_is_in_place(args)) {
-        block_t from = send_block(args, wall->rank), to = recv_block(args, wall->rank);
-        copy_block(&from, &to);
+        weft_elements_t from = send_block(args, wall->rank), to = recv_block(args, wall->rank);
+        weft_copy_elements(&from, &to);
     }
     for (size_t done = 0; done < bytes; done += piece) {
-        size_t part = least_of(bytes - done, piece);
+        size_t part = weft_wall_least(bytes - done, piece);
         if (!post_pieces(wall, args, done, part) || !weft_wall_await_all(wall))
             return wall->error;
         for (int i = 1; i < wall->size; i++) {
             int member = (wall->rank + i) % wall->size;
-            block_t to = recv_block(args, member);
+            weft_elements_t to = recv_block(args, member);
             if (!take_own_piece(wall, member, &to, done, part))
                 return wall->error;
         }
@@ -212,15 +200,7 @@ static int run_alltoall(weft_wall_t *wall, const weft_coll_args_t *args)
 /* ---- from all, to all ---- */
 
 /* Where the block of a member goes. */
-typedef block_t (*target_fn_t)(const weft_coll_args_t *args, int member);
-
-static block_t recv_slice(const weft_coll_args_t *args, int member)
-{
-    size_t i = (size_t)member;
-    MPI_Count offset = weft_count_at(args->recv_displs, i) * (MPI_Count)args->recv_type->extent;
-    return (block_t){(void *)((uintptr_t)args->recv_buf + (uintptr_t)offset),
-                     (size_t)weft_count_at(args->recv_counts, i), args->recv_type};
-}
+typedef weft_elements_t (*target_fn_t)(const weft_coll_args_t *args, int member);
 
 static bool take_all(weft_wall_t *wall, const weft_coll_args_t *args, target_fn_t target,
                      size_t done)
@@ -229,9 +209,9 @@ static bool take_all(weft_wall_t *wall, const weft_coll_args_t *args, target_fn_
         return false;
     for (int i = 1; i < wall->size; i++) {
         int member = (wall->rank + i) % wall->size;
-        block_t to = target(args, member);
+        weft_elements_t to = target(args, member);
         size_t bytes = bytes_of(&to), part = bytes > done ? bytes - done : 0;
-        if (!take_piece(wall, member, &to, done, least_of(part, wall->chunk)))
+        if (!take_piece(wall, member, &to, done, weft_wall_least(part, wall->chunk)))
             return false;
     }
     return true;
@@ -241,14 +221,14 @@ static bool take_all(weft_wall_t *wall, const weft_coll_args_t *args, target_fn_
 static int exchange_blocks(weft_wall_t *wall, const weft_coll_args_t *args, target_fn_t target,
                            size_t most)
 {
-    block_t to = target(args, wall->rank);
-    block_t own = weft_is_in_place(args) ? to : send_block(args, 0);
+    weft_elements_t to = target(args, wall->rank);
+    weft_elements_t own = weft_is_in_place(args) ? to : send_block(args, 0);
     size_t bytes = bytes_of(&own);
     if (!weft_is_in_place(args))
-        copy_block(&own, &to);
+        weft_copy_elements(&own, &to);
     for (size_t done = 0; done < most; done += wall->chunk) {
         size_t part = bytes > done ? bytes - done : 0;
-        if (!post_piece(wall, &own, done, least_of(part, wall->chunk)) ||
+        if (!post_piece(wall, &own, done, weft_wall_least(part, wall->chunk)) ||
             !take_all(wall, args, target, done))
             break;
     }
@@ -266,7 +246,7 @@ static int run_allgatherv(weft_wall_t *wall, const weft_coll_args_t *args)
 {
     size_t most = 0, sum = 0;
     for (int i = 0; i < wall->size; i++) {
-        block_t block = recv_slice(args, i);
+        weft_elements_t block = recv_slice(args, i);
         size_t bytes = bytes_of(&block);
         most = bytes > most ? bytes : most;
         sum += bytes;

@@ -5,11 +5,6 @@
 #include "coll/wall/fold.h"
 #include "base/copy.h"
 
-static size_t lesser(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool post_elements(weft_wall_t *wall, const char *from, size_t bytes)
 {
     void *room = weft_wall_room(wall, bytes);
@@ -27,20 +22,38 @@ static void stamp_vector(weft_wall_t *wall, const weft_coll_args_t *args)
 
 /* ---- every member reduces all that it gets ---- */
 
-static int run_allreduce(weft_wall_t *wall, const weft_coll_args_t *args)
+/* The first `operands` members' operands are reduced. */
+static int reduce_prefix(weft_wall_t *wall, const weft_coll_args_t *args, int operands)
 {
     const char *in = weft_fold_input(args);
     char *out = args->recv_buf;
     size_t size = args->recv_type->size, most = weft_wall_elements(wall, args->recv_type, 1);
     stamp_vector(wall, args);
     for (size_t done = 0; done < args->recv_count; done += most) {
-        weft_fold_t fold = weft_fold_of(args, wall->size, lesser(args->recv_count - done, most));
+        weft_fold_t fold =
+            weft_fold_of(args, operands, weft_wall_least(args->recv_count - done, most));
         size_t bytes = fold.count * size;
         if (!post_elements(wall, in + done * size, bytes) || !weft_fold_read(wall, &fold, bytes, 0))
             break;
-        weft_fold(&fold, out + done * size);
+        if (operands > 0)
+            weft_fold(&fold, out + done * size);
     }
     return wall->error;
+}
+
+static int run_allreduce(weft_wall_t *wall, const weft_coll_args_t *args)
+{
+    return reduce_prefix(wall, args, wall->size);
+}
+
+static int run_scan(weft_wall_t *wall, const weft_coll_args_t *args)
+{
+    return reduce_prefix(wall, args, wall->rank + 1);
+}
+
+static int run_exscan(weft_wall_t *wall, const weft_coll_args_t *args)
+{
+    return reduce_prefix(wall, args, wall->rank);
 }
 
 /* In place the root posts its operand, as the result would be written over it too early. */
@@ -67,7 +80,8 @@ static int run_reduce(weft_wall_t *wall, const weft_coll_args_t *args)
     size_t most = weft_wall_elements(wall, args->recv_type, 1);
     stamp_vector(wall, args);
     for (size_t done = 0; done < args->recv_count; done += most) {
-        weft_fold_t fold = weft_fold_of(args, wall->size, lesser(args->recv_count - done, most));
+        weft_fold_t fold =
+            weft_fold_of(args, wall->size, weft_wall_least(args->recv_count - done, most));
         if (!reduce_chunk(wall, args, done, &fold))
             break;
     }
@@ -116,7 +130,7 @@ static int reduce_by_slices(weft_wall_t *wall, const weft_coll_args_t *args, boo
     size_t most = weft_wall_elements(wall, args->recv_type, 1);
     stamp_vector(wall, args);
     for (size_t done = 0; done < args->recv_count; done += most) {
-        size_t count = lesser(args->recv_count - done, most);
+        size_t count = weft_wall_least(args->recv_count - done, most);
         if (!post_slice(wall, args, done, count) ||
             (has_result && !take_slices(wall, args, done, count)))
             break;
@@ -151,7 +165,7 @@ static size_t block_count(const weft_coll_args_t *args, int member)
 static size_t count_in_round(const weft_coll_args_t *args, int member, const round_t *round)
 {
     size_t count = block_count(args, member);
-    return count > round->done ? lesser(count - round->done, round->most) : 0;
+    return count > round->done ? weft_wall_least(count - round->done, round->most) : 0;
 }
 
 /* Everything, or all but the own block: that is needed if the result may be written over it. */
@@ -198,42 +212,13 @@ static int run_reduce_scatter(weft_wall_t *wall, const weft_coll_args_t *args)
         sum += count;
     }
     weft_wall_stamp(wall, sum * size);
-    round_t round = {0, lesser(weft_wall_elements(wall, args->recv_type, wall->size), longest)};
+    round_t round = {
+        0, weft_wall_least(weft_wall_elements(wall, args->recv_type, wall->size), longest)};
     for (; round.done < longest; round.done += round.most) {
         if (!post_blocks(wall, args, &round) || !reduce_own_block(wall, args, &round, own))
             break;
     }
     return wall->error;
-}
-
-/* ---- prefixes ---- */
-
-/* The first `operands` members' operands are reduced. */
-static int reduce_prefix(weft_wall_t *wall, const weft_coll_args_t *args, int operands)
-{
-    const char *in = weft_fold_input(args);
-    char *out = args->recv_buf;
-    size_t size = args->recv_type->size, most = weft_wall_elements(wall, args->recv_type, 1);
-    stamp_vector(wall, args);
-    for (size_t done = 0; done < args->recv_count; done += most) {
-        weft_fold_t fold = weft_fold_of(args, operands, lesser(args->recv_count - done, most));
-        size_t bytes = fold.count * size;
-        if (!post_elements(wall, in + done * size, bytes) || !weft_fold_read(wall, &fold, bytes, 0))
-            break;
-        if (operands > 0)
-            weft_fold(&fold, out + done * size);
-    }
-    return wall->error;
-}
-
-static int run_scan(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    return reduce_prefix(wall, args, wall->rank + 1);
-}
-
-static int run_exscan(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    return reduce_prefix(wall, args, wall->rank);
 }
 
 /* ---- plans ---- */
