@@ -32,16 +32,28 @@ extern atomic_uint *weft_senders_fence;
 
 void weft_doorbell_wake(weft_doorbell_t *doorbell) __attribute__((cold));
 
-/** Wake the owner of `doorbell` if it sleeps; called after something was published for it. */
-static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
+/** Between publishing something and weft_doorbell_touch(), once for any number of doorbells. */
+static inline void weft_doorbells_fence(void)
 {
     if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0)
         atomic_thread_fence(memory_order_seq_cst);
     else
         atomic_signal_fence(memory_order_seq_cst);
+}
+
+/** Wake the owner of `doorbell` if it sleeps. */
+static inline void weft_doorbell_touch(weft_doorbell_t *doorbell)
+{
     if (__builtin_expect(atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed) != 0,
                          0))
         weft_doorbell_wake(doorbell);
+}
+
+/** The same after something was published for the owner. */
+static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
+{
+    weft_doorbells_fence();
+    weft_doorbell_touch(doorbell);
 }
 
 /** Choose how to wait, by what weft_world says of cores and fences and by the configuration.

@@ -349,15 +349,15 @@ static void choose_large_path(void)
         shm.large_path = LARGE_LEARNT;
 }
 
-static void wake_peer(int local_rank)
-{
-    if (local_rank != shm.local_rank)
-        weft_doorbell_ring(&weft_segment_block(&shm.segment, local_rank)->doorbell);
-}
-
 static weft_doorbell_t *doorbell_of_rank(int local_rank)
 {
     return &weft_segment_block(&shm.segment, local_rank)->doorbell;
+}
+
+static void wake_peer(int local_rank)
+{
+    if (local_rank != shm.local_rank)
+        weft_doorbell_ring(doorbell_of_rank(local_rank));
 }
 
 static const atomic_uint *leaving_of_rank(int local_rank)

@@ -27,6 +27,16 @@ enum {
     COLL_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
+/* Wake those that sleep. */
+static inline void ring_doorbells(const weft_wall_t *wall)
+{
+    weft_doorbells_fence();
+    for (int i = 0; i < wall->size; i++) {
+        if (i != wall->rank)
+            weft_doorbell_touch(wall->members[i].doorbell);
+    }
+}
+
 /* ---- failures ---- */
 
 static int seen_by_others(int error)
@@ -39,10 +49,7 @@ static void give_up(weft_wall_t *wall, int error)
 {
     wall->error = error;
     atomic_store(&wall->strip->state.given_up, (unsigned)seen_by_others(error));
-    for (int i = 0; i < wall->size; i++) {
-        if (i != wall->rank)
-            weft_doorbell_ring(wall->members[i].doorbell);
-    }
+    ring_doorbells(wall);
 }
 
 static void explain(weft_wall_t *wall)
@@ -273,21 +280,6 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
         return room_in_ring(wall, bytes, post);
     wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
     return post->data;
-}
-
-static inline void ring_doorbells(const weft_wall_t *wall)
-{
-    if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0)
-        atomic_thread_fence(memory_order_seq_cst);
-    else
-        atomic_signal_fence(memory_order_seq_cst);
-    for (int i = 0; i < wall->size; i++) {
-        weft_doorbell_t *doorbell = wall->members[i].doorbell;
-        if (__builtin_expect(
-                atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed) != 0, 0) &&
-            i != wall->rank)
-            weft_doorbell_wake(doorbell);
-    }
 }
 
 void weft_wall_post(weft_wall_t *wall)
