@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "shm/channel.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-
-#include <errno.h>
-#include <sys/mman.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "base/pages.h"
 
 enum {
     SAMPLE_BYTES = 64 * 1024, /* touched to find out how long that takes */
@@ -24,20 +17,13 @@ void weft_channel_enlarge(weft_channel_t *channel)
     channel->large = NULL;
 }
 
-/* All pages in one call take less time than faults would. EINVAL: the kernel is too old for that,
- * and they will be touched by faults. */
-static bool touch_pages(char *memory, size_t bytes)
-{
-    return madvise(memory, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
-}
-
 /* What the pages of a large ring take, by the time that a sample of them takes; INT64_MAX if there
  * is no memory. */
 static int64_t price_of_pages(const weft_channel_t *channel)
 {
     size_t bytes = (size_t)channel->large_units * WEFT_DATA_UNIT;
     int64_t start = weft_clock_ns();
-    if (bytes < SAMPLE_BYTES || !touch_pages(channel->large, SAMPLE_BYTES))
+    if (bytes < SAMPLE_BYTES || !weft_touch_pages(channel->large, SAMPLE_BYTES))
         return INT64_MAX;
     return (weft_clock_ns() - start) * (int64_t)(bytes / SAMPLE_BYTES);
 }
@@ -61,7 +47,7 @@ static void consider_enlarging(weft_channel_out_t *out)
                  (double)price * 1e-6, (double)time_spent(out) * 1e-6);
         return;
     }
-    if (!touch_pages(channel->large, (size_t)channel->large_units * WEFT_DATA_UNIT)) {
+    if (!weft_touch_pages(channel->large, (size_t)channel->large_units * WEFT_DATA_UNIT)) {
         channel->large = NULL;
         return;
     }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "coll/wall/wall.h"
 
 #include "coll/failure.h"
@@ -11,13 +10,8 @@
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/list.h"
+#include "base/pages.h"
 #include "mpix.h"
-
-#include <sys/mman.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum {
     POLLS_PER_CHECK = 16,
@@ -231,7 +225,7 @@ static __attribute__((cold)) void enlarge_ring(weft_wall_t *wall, size_t post_by
         bytes *= 2;
     if (wall->posted >= POSTED_BEFORE) {
         wall->posted = 0;
-        if (madvise(wall->ring, whole, MADV_POPULATE_WRITE) == 0)
+        if (weft_touch_pages(wall->ring, whole))
             bytes = whole;
     }
     if (bytes > wall->ring_bytes)
