@@ -4,26 +4,17 @@
 #include "devcoll/staging_buffer.h"
 #include "pt2pt/device_copy.h"
 
-/* Copy between the program's memory and what stands for it on the host. */
+static int copy_now(void *unused, const weft_elements_t *from, const weft_elements_t *to)
+{
+    (void)unused;
+    return weft_copy_anywhere(from, to);
+}
+
 static int copy_side(weft_coll_t coll, const weft_coll_args_t *args, weft_side_t side,
                      const weft_staging_buffers_t *buffers)
 {
     weft_regions_t regions = wefti_regions_of(coll, args, side);
-    const weft_staging_buffer_t *buffer = wefti_staging_buffers_of(buffers, &regions);
-    int err = MPI_SUCCESS;
-    for (int i = 0; buffer != NULL && i < regions.count && err == MPI_SUCCESS; i++) {
-        weft_coll_region_t region = wefti_regions_at(&regions, i);
-        if (region.count == 0)
-            continue;
-        /* on integers, since the buffer may be MPI_BOTTOM */
-        void *at = (void *)((uintptr_t)regions.buf + (uintptr_t)region.offset);
-        weft_elements_t user = {at, region.count, region.type};
-        weft_elements_t host = {wefti_staging_buffer_at(buffer, region.offset), region.count,
-                                region.type};
-        err = side == WEFT_GIVES ? weft_copy_anywhere(&user, &host)
-                                 : weft_copy_anywhere(&host, &user);
-    }
-    return err;
+    return wefti_staging_buffers_copy(buffers, &regions, copy_now, NULL);
 }
 
 int wefti_run_on_host(weft_coll_t coll, const weft_coll_args_t *args, const weft_host_run_t *run)

@@ -22,23 +22,16 @@ static bool solo_knows(weft_coll_t coll)
 
 /* ---- staged ---- */
 
+static int begin_copy(void *task, const weft_elements_t *from, const weft_elements_t *to)
+{
+    wefti_task_copy(task, from, to);
+    return MPI_SUCCESS;
+}
+
 /* Copy between the user's memory and the staging buffer of a side. */
 static void copy_staging_buffer(weft_task_t *task, weft_side_t side)
 {
-    const weft_regions_t *regions = &task->sides[side];
-    const weft_staging_buffer_t *buffer = wefti_staging_buffers_of(&task->buffers, regions);
-    for (int i = 0; buffer != NULL && i < regions->count; i++) {
-        weft_coll_region_t region = wefti_regions_at(regions, i);
-        if (region.count == 0)
-            continue;
-        /* on integers, since the buffer may be MPI_BOTTOM */
-        char *at = (char *)((uintptr_t)regions->buf + (uintptr_t)region.offset);
-        weft_elements_t user = {at, region.count, region.type};
-        weft_elements_t host = {wefti_staging_buffer_at(buffer, region.offset), region.count,
-                                region.type};
-        wefti_task_copy(task, side == WEFT_GIVES ? &user : &host,
-                        side == WEFT_GIVES ? &host : &user);
-    }
+    wefti_staging_buffers_copy(&task->buffers, &task->sides[side], begin_copy, task);
 }
 
 static void end_staged(weft_task_t *task)

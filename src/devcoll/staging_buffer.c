@@ -103,9 +103,30 @@ weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffer
     return result;
 }
 
-const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers,
+/* NULL: no staging buffer stands for the buffer of the side. */
+static const weft_staging_buffer_t *staging_buffer_of(const weft_staging_buffers_t *buffers,
                                                       const weft_regions_t *regions)
 {
     const weft_staging_buffer_t *buffer = regions->in_send_buf ? &buffers->send : &buffers->recv;
     return regions->count > 0 && buffer->memory != NULL ? buffer : NULL;
+}
+
+int wefti_staging_buffers_copy(const weft_staging_buffers_t *buffers, const weft_regions_t *regions,
+                               wefti_staging_copy_t copy, void *owner)
+{
+    const weft_staging_buffer_t *buffer = staging_buffer_of(buffers, regions);
+    int err = MPI_SUCCESS;
+    for (int i = 0; buffer != NULL && i < regions->count && err == MPI_SUCCESS; i++) {
+        weft_coll_region_t region = wefti_regions_at(regions, i);
+        if (region.count == 0)
+            continue;
+        /* on integers, since the buffers may be MPI_BOTTOM, or begin before their data */
+        void *at = (void *)((uintptr_t)regions->buf + (uintptr_t)region.offset);
+        void *beside =
+            (void *)((uintptr_t)buffer->memory + (uintptr_t)(region.offset - buffer->low));
+        weft_elements_t user = {at, region.count, region.type};
+        weft_elements_t host = {beside, region.count, region.type};
+        err = regions->side == WEFT_GIVES ? copy(owner, &user, &host) : copy(owner, &host, &user);
+    }
+    return err;
 }

@@ -8,6 +8,7 @@
 #define WEFT_DEVCOLL_STAGING_BUFFER_H
 
 #include "devcoll/regions.h"
+#include "datatype/pack.h"
 #include "runtime/device.h"
 
 #include <stdint.h>
@@ -33,15 +34,14 @@ void wefti_staging_buffers_close(weft_staging_buffers_t *buffers);
 weft_coll_args_t wefti_staging_buffers_args(const weft_staging_buffers_t *buffers,
                                             const weft_coll_args_t *args);
 
-/** The staging buffer that stands for the buffer of a side; NULL: none does. */
-const weft_staging_buffer_t *wefti_staging_buffers_of(const weft_staging_buffers_t *buffers,
-                                                      const weft_regions_t *regions);
+/** Copies, or begins to; an error ends wefti_staging_buffers_copy(). */
+typedef int (*wefti_staging_copy_t)(void *owner, const weft_elements_t *from,
+                                    const weft_elements_t *to);
 
-/** The address in the staging buffer that stands for `offset` bytes from the start of the user's
- * buffer; it may lie before the memory, if the data do not begin there. */
-static inline void *wefti_staging_buffer_at(const weft_staging_buffer_t *buffer, ptrdiff_t offset)
-{
-    return (void *)((uintptr_t)buffer->memory + (uintptr_t)(offset - buffer->low));
-}
+/** Have `copy` called, with `owner`, for all data of a side of the call that lie on a device: what
+ * it gives is copied into the staging buffers, what it gets out of them. Returns the first error.
+ */
+int wefti_staging_buffers_copy(const weft_staging_buffers_t *buffers, const weft_regions_t *regions,
+                               wefti_staging_copy_t copy, void *owner);
 
 #endif
