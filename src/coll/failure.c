@@ -36,20 +36,32 @@ static void name_lost(const weft_comm_t *comm, char out[LOST_BYTES])
     }
 }
 
+/* text: NULL: none. */
+static bool is_explained(int error, const char *text)
+{
+    return error == MPI_ERR_TRUNCATE ||
+           (text != NULL && strncmp(text, beginning, sizeof(beginning) - 1) == 0);
+}
+
+void weft_coll_explain_error(weft_comm_t *comm, int error)
+{
+    char cause[TEXT_BYTES], lost[LOST_BYTES];
+    const char *name = weft_comm_known(comm)->name;
+    if (is_explained(error, weft_fail_text()))
+        return;
+    snprintf(cause, sizeof(cause), "%s", weft_fail_text());
+    name_lost(comm, lost);
+    weft_fail(error, "%s%.60s (%d ranks), rank %d%s: %s", beginning,
+              name[0] != '\0' ? name : "a communicator", comm->size, comm->rank, lost, cause);
+}
+
 void weft_coll_explain_failure(weft_request_t *request)
 {
-    char text[TEXT_BYTES], lost[LOST_BYTES];
-    const weft_comm_t *comm = request->comm;
-    const char *name = weft_comm_known(request->comm)->name;
     int error = request->status.MPI_ERROR;
-    if (error == MPI_SUCCESS || error == MPI_ERR_TRUNCATE ||
-        (request->why != NULL && strncmp(request->why, beginning, sizeof(beginning) - 1) == 0))
+    if (error == MPI_SUCCESS || is_explained(error, request->why))
         return;
     weft_request_result(request);
-    name_lost(comm, lost);
-    snprintf(text, sizeof(text), "%s%.60s (%d ranks), rank %d%s: %s", beginning,
-             name[0] != '\0' ? name : "a communicator", comm->size, comm->rank, lost,
-             weft_fail_text());
+    weft_coll_explain_error(request->comm, error);
     weft_free(request->why);
-    request->why = weft_strdup(text);
+    request->why = weft_strdup(weft_fail_text());
 }

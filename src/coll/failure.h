@@ -6,15 +6,18 @@
 #include "object/request.h"
 
 /**
- * Give the request of a failed collective its full text:
+ * Make the text of weft_fail, which is the cause, the full text of a failed collective of `comm`:
  *
  *   in a collective of MPI_COMM_WORLD (4 ranks), rank 0, which has lost rank 2: CAUSE
  *
- * The cause is the text that the request has, or the general text of its error. A text that already
- * has this form stays as it is, as it came from the rank that failed first; so the function may be
- * called again. It does nothing without an error, or for MPI_ERR_TRUNCATE, which concerns one rank
+ * A text that already has this form stays as it is, as it came from the rank that failed first; so
+ * the function may be called again. It does nothing for MPI_ERR_TRUNCATE, which concerns one rank
  * alone.
  */
+void weft_coll_explain_error(weft_comm_t *comm, int error);
+
+/** The same for the text of a request, or, if it has none, for the general text of its error.
+ *  Nothing is done without an error. */
 void weft_coll_explain_failure(weft_request_t *request);
 
 #endif

@@ -46,17 +46,6 @@ static void give_up(weft_wall_t *wall, int error)
     ring_doorbells(wall);
 }
 
-static void explain(weft_wall_t *wall)
-{
-    static const weft_request_ops_t no_ops = {.name = "collective"};
-    weft_request_t request;
-    weft_request_init(&request, &no_ops, wall->comm);
-    weft_request_note_error(&request, wall->error);
-    weft_coll_explain_failure(&request);
-    weft_request_result(&request);
-    weft_request_forget_error(&request);
-}
-
 static int fail_again(weft_wall_t *wall)
 {
     return weft_fail(seen_by_others(wall->error),
@@ -323,13 +312,13 @@ int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_ar
     wall->stamp = (uint64_t)plan->coll << COLL_SHIFT;
     int err = plan->on_wall(wall, args);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
-        explain(wall);
+        weft_coll_explain_error(wall->comm, err);
     return err;
 }
 
 int weft_wall_refuse(weft_wall_t *wall, int error)
 {
     give_up(wall, error);
-    explain(wall);
+    weft_coll_explain_error(wall->comm, error);
     return error;
 }
