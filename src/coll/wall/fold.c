@@ -40,6 +40,10 @@ bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t of
     if (is_whole && !weft_wall_await_all(wall))
         return false;
     for (int i = 0; i < its->operands; i++) {
+        if (i == wall->rank && its->own != NULL) {
+            its->at[i] = its->own;
+            continue;
+        }
         const char *data =
             is_whole ? weft_wall_data(wall, i, bytes) : weft_wall_read(wall, i, bytes);
         if (data == NULL)

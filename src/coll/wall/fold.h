@@ -13,14 +13,15 @@ typedef struct weft_fold {
     const weft_type_t *type;
     int operands;
     size_t count;
+    const char *own; /* this rank's operand, where its post has no data; otherwise NULL */
     const char *at[WEFT_WALL_MEMBERS_MOST]; /* [operands] */
 } weft_fold_t;
 
 /** out = at[0] op at[1] op ...; `out` may be at[0] or at[1]. */
 void weft_fold(const weft_fold_t *its, void *out);
 
-/** The operands of the members up to `its->operands` - 1, from their posts of this number. Each has
- * `bytes` bytes, and its elements begin `offset` bytes behind the start. False: wall->error. */
+/** The operands of the members up to `its->operands` - 1, from their posts of this number. Each post
+ * has `bytes` bytes, and its elements begin `offset` bytes behind the start. False: wall->error. */
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset);
 
 static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operands, size_t count)
@@ -30,6 +31,7 @@ static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operand
     its.type = args->recv_type;
     its.operands = operands;
     its.count = count;
+    its.own = NULL;
     return its;
 }
 

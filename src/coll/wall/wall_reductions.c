@@ -67,10 +67,10 @@ static bool reduce_chunk(weft_wall_t *wall, const weft_coll_args_t *args, size_t
         return false;
     if (!is_root)
         return true;
+    if (!has_data)
+        fold->own = in;
     if (!weft_fold_read(wall, fold, bytes, 0))
         return false;
-    if (!has_data)
-        fold->at[wall->rank] = in;
     weft_fold(fold, (char *)args->recv_buf + done * size);
     return true;
 }
