@@ -19,7 +19,7 @@
 enum {
     /* Empty polls before a wait yields: about 50 us if each rank has a core; when cores are short,
      * just long enough for a peer on another core to answer. */
-    SPIN_ALONE = 5000,
+    SPIN_ALONE = 3000,
     SPIN_OVERSUBSCRIBED = 20,
     SPIN_ALONE_NS = 50000, /* the most time for them: polls of a network cost more */
     SPIN_OVERSUBSCRIBED_NS = 1000,
@@ -40,6 +40,9 @@ enum {
     DEAR_YIELDS_SKIPPED = 64,
     NAP_NS = 50000, /* the longest sleep while something is awaited that rings no doorbell */
     WATCHFUL_NS = 10000000, /* the longest sleep where ranks may die unheard */
+    /* A pause keeps the line that is looked at with its writer, which counts where cores are far from
+     * each other; but where they are near, an answer comes within so many looks. */
+    LOOKS_UNPAUSED = 16,
     POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
 };
@@ -341,7 +344,7 @@ static int idle(const bool *flag, int empty)
     if (empty <= spins) {
         if (weft_world.is_threaded)
             weft_lock_offer();
-        if (empty % 8 == 0)
+        if (empty > LOOKS_UNPAUSED && empty % 2 == 0)
             weft_cpu_relax();
     } else if (empty <= spins + yields * step) {
         if (empty % step == 0)
