@@ -18,6 +18,7 @@
 #include "base/out_of_memory.h"
 #include "base/pool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static weft_pool_t messages = WEFT_POOL(weft_message_t);
@@ -118,6 +119,21 @@ void wefti_probes_each(void (*visit)(const weft_recv_args_t *args, void *context
         visit(&watcher->asked, context);
 }
 
+/* The receiver gets an error in place of the data. */
+static void become_error(weft_message_t *message, const weft_packet_error_t *packet_error)
+{
+    message->rts.kind = WEFT_PACKET_ERROR;
+    message->rts.extra = packet_error;
+    if (!keep_extra(message))
+        weft_out_of_memory("the error of a message", sizeof(*packet_error));
+}
+
+/* Are its data on their way to this process? */
+static bool is_coming(const weft_message_t *message)
+{
+    return message->fetching != NULL || message->missing > 0;
+}
+
 /* ---- fetching ---- */
 
 /* A short message in device memory is fetched before a receive is posted, so that its sender can
@@ -132,10 +148,7 @@ static void message_get_is_over(weft_request_t *request, void *owner)
     message->rts = (weft_rts_t){.bytes = message->rts.bytes};
     if (request->status.MPI_ERROR != MPI_SUCCESS) {
         weft_packet_error_t packet_error = wefti_packet_error(request);
-        message->rts.kind = WEFT_PACKET_ERROR;
-        message->rts.extra = &packet_error;
-        if (!keep_extra(message))
-            weft_out_of_memory("the error of a message", sizeof(packet_error));
+        become_error(message, &packet_error);
     }
     weft_request_release(request);
     if (taker != NULL)
@@ -167,11 +180,12 @@ static void fetch(weft_message_t *message)
     weft_request_watch(&recv->request, message_get_is_over, message);
 }
 
-void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
+/* NULL: it is refused. */
+static weft_message_t *make_message(const weft_match_key_t *key, const weft_rts_t *rts)
 {
     if (__builtin_expect(wefti_pt2pt.has_trouble, 0) && wefti_message_is_refused(key)) {
         wefti_refuse(key->source, rts);
-        return;
+        return NULL;
     }
     weft_message_t *message = weft_pool_take(&messages);
     if (message == NULL)
@@ -180,19 +194,74 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
     message->entry.key = *key;
     message->rts = *rts;
     message->data = NULL;
+    message->missing = 0;
     message->fetching = NULL;
     message->taker = NULL;
-    if ((data != NULL && !keep_data(message, data)) || (rts->extra != NULL && !keep_extra(message)))
-        weft_out_of_memory("a message that nobody receives", rts->bytes);
-    if (__builtin_expect(rts->extra != NULL, 0) && suits_fetching(message))
-        fetch(message);
+    return message;
+}
+
+static void queue_message(weft_message_t *message)
+{
+    const weft_match_key_t *key = &message->entry.key;
     count_bytes(0, cost_of(message));
     weft_match_add(&wefti_pt2pt.messages, &message->entry);
     wefti_unexpected.arrivals++;
     weft_high_water_note(&wefti_unexpected.queue, wefti_pt2pt.messages.count);
     WEFT_EVENT(weft_unexpected_message_event, NULL, .source = weft_process_rank(key->source),
-               .tag = key->tag, .bytes = rts->bytes, .queued = wefti_pt2pt.messages.count);
+               .tag = key->tag, .bytes = message->rts.bytes, .queued = wefti_pt2pt.messages.count);
     wefti_probes_wake();
+}
+
+void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
+{
+    weft_message_t *message = make_message(key, rts);
+    if (message == NULL)
+        return;
+    if ((data != NULL && !keep_data(message, data)) || (rts->extra != NULL && !keep_extra(message)))
+        weft_out_of_memory("a message that nobody receives", rts->bytes);
+    if (__builtin_expect(rts->extra != NULL, 0) && suits_fetching(message))
+        fetch(message);
+    queue_message(message);
+}
+
+weft_message_t *wefti_message_begin(const weft_match_key_t *key, size_t bytes, weft_recv_t *taker)
+{
+    weft_message_t *message = make_message(key, &(weft_rts_t){.bytes = bytes});
+    if (message == NULL)
+        return NULL;
+    message->taker = taker;
+    message->missing = bytes;
+    if (!make_message_room(message))
+        weft_out_of_memory("a message that nobody receives", bytes);
+    if (taker == NULL)
+        queue_message(message);
+    else
+        count_bytes(0, cost_of(message));
+    return message;
+}
+
+/* The data of a message are here, or will never come. */
+static void end_coming(weft_message_t *message)
+{
+    message->missing = 0;
+    if (message->taker != NULL)
+        wefti_message_deliver(message, message->taker);
+}
+
+void wefti_message_more(weft_message_t *message, const void *data, size_t bytes)
+{
+    weft_copy((char *)message->data + message->rts.bytes - message->missing, data, bytes);
+    message->missing -= bytes;
+    if (message->missing == 0)
+        end_coming(message);
+}
+
+void wefti_message_break(weft_message_t *message, int process)
+{
+    weft_packet_error_t packet_error = {.error_class = wefti_fail_lost(process)};
+    snprintf(packet_error.text, sizeof(packet_error.text), "%s", weft_fail_text());
+    become_error(message, &packet_error);
+    end_coming(message);
 }
 
 weft_message_t *wefti_message_peek(weft_match_key_t key)
@@ -209,7 +278,7 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
     return message;
 }
 
-/* Messages whose data are being fetched stay in the queue, where no receive looks for them. */
+/* Messages whose data are on their way stay in the queue, where no receive looks for them. */
 void wefti_messages_refuse(const weft_match_key_t *key)
 {
     const weft_list_t *order = &wefti_pt2pt.messages.order;
@@ -217,7 +286,7 @@ void wefti_messages_refuse(const weft_match_key_t *key)
         weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
         next = at->next;
         const weft_match_key_t *own = &message->entry.key;
-        if (message->fetching != NULL || !wefti_message_is_refused(own) ||
+        if (is_coming(message) || !wefti_message_is_refused(own) ||
             (key != NULL && (own->context != key->context || own->source != key->source)))
             continue;
         weft_match_remove(&wefti_pt2pt.messages, &message->entry);
@@ -235,8 +304,8 @@ static bool message_is_named(const weft_message_t *message, const weft_cancel_t 
     return (*later)-- == 0;
 }
 
-/* From the end, since `later` counts from there. A message whose data are being fetched is as good
- * as matched, and so is one that has become an error. */
+/* From the end, since `later` counts from there. A message whose data are on their way is as good as
+ * matched, and so is one that has become an error. */
 bool wefti_message_drop(int source, const weft_cancel_t *cancel)
 {
     weft_match_key_t key = {cancel->context, source, cancel->tag};
@@ -247,7 +316,7 @@ bool wefti_message_drop(int source, const weft_cancel_t *cancel)
         if (!weft_match_are_equal(&message->entry.key, &key) ||
             !message_is_named(message, cancel, &later))
             continue;
-        if (message->fetching != NULL || message->rts.request != cancel->request ||
+        if (is_coming(message) || message->rts.request != cancel->request ||
             message->rts.kind == WEFT_PACKET_ERROR)
             return false;
         weft_match_remove(&wefti_pt2pt.messages, &message->entry);
@@ -259,7 +328,7 @@ bool wefti_message_drop(int source, const weft_cancel_t *cancel)
 
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
 {
-    if (__builtin_expect(message->fetching != NULL, 0)) {
+    if (__builtin_expect(is_coming(message), 0)) {
         message->taker = recv; /* it is delivered when the data are here */
         return;
     }

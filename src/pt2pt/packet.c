@@ -96,6 +96,7 @@ static void packet_note(int source, const weft_header_t *header, const void *pay
 
 enum {
     ANY = UINT32_MAX,
+    TOTAL_BYTES = sizeof(uint64_t),
     CTS_BYTES = sizeof(weft_cts_t),
     ERROR_BYTES = sizeof(weft_packet_error_t),
     RKEY_BYTES = WEFT_RTS_RKEY_BYTES,
@@ -107,6 +108,8 @@ enum {
 /* clang-format off */
 static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
     [WEFT_PACKET_EAGER]          = {"EAGER", 0, ANY, packet_eager},
+    [WEFT_PACKET_EAGER_FIRST]    = {"EAGER_FIRST", TOTAL_BYTES, ANY, wefti_split_first},
+    [WEFT_PACKET_EAGER_NEXT]     = {"EAGER_NEXT", 1, ANY, wefti_split_next},
     [WEFT_PACKET_RTS]            = {"RTS", WEFT_RTS_BYTES, ANY, packet_rts},
     [WEFT_PACKET_CTS]            = {"CTS", CTS_BYTES, CTS_BYTES, wefti_send_cts},
     [WEFT_PACKET_DATA]           = {"DATA", 0, ANY, wefti_recv_data},

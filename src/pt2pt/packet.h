@@ -3,6 +3,7 @@
  * The protocol between two ranks.
  *
  *   eager            sender -- EAGER (data) -->
+ *   eager, split     sender -- EAGER_FIRST, EAGER_NEXT, ... -->
  *   direct copy      sender -- RTS -->        receiver copies out of the sender's memory -- FIN -->
  *   over a network   sender -- RTS_RKEY -->   receiver gets by remote key                -- FIN -->
  *   through packets  sender -- RTS -->        <-- CTS --  -- DATA, DATA, ... -->  (<-- CTS -- ...)
@@ -14,8 +15,8 @@
  * CTS, which says how much of the message may be sent as DATA; more CTS may follow. Where the
  * transport tells the owner of a remote key that its data were read, there is no FIN.
  *
- * EAGER, every RTS and ERROR are matched by (context, source, tag). CTS, FIN and NACK name the
- * sender's request, DATA and DATA_ERROR the receiver's, by a number that takes the place of context
+ * EAGER, EAGER_FIRST, every RTS and ERROR are matched by (context, source, tag). EAGER_NEXT belongs
+ * to the last EAGER_FIRST of its sender. CTS, FIN and NACK name the sender's request, DATA and DATA_ERROR the receiver's, by a number that takes the place of context
  * and tag in the header. ERROR, NACK and DATA_ERROR carry a weft_packet_error_t in place of data.
  *
  * packet.c has the table of the kinds, with the payload that each must have and the function that
@@ -33,6 +34,8 @@
 
 enum {
     WEFT_PACKET_EAGER = 1,
+    WEFT_PACKET_EAGER_FIRST, /* data, then the bytes of the whole message in 64 bits */
+    WEFT_PACKET_EAGER_NEXT,
     WEFT_PACKET_RTS,
     WEFT_PACKET_CTS,
     WEFT_PACKET_DATA,
@@ -60,6 +63,8 @@ enum {
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
+    /* Bytes of a split message at most, whatever the sender is configured to. */
+    WEFT_SPLIT_MOST = 1 << 20,
 };
 
 typedef struct weft_rts {

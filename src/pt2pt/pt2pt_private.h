@@ -14,7 +14,8 @@ typedef struct weft_send {
     size_t bytes;           /* of the message */
     weft_endpoint_t *endpoint;
     enum {
-        WEFT_SEND_FIRST,   /* EAGER or RTS has to go out */
+        WEFT_SEND_FIRST,   /* EAGER, EAGER_FIRST or RTS has to go out */
+        WEFT_SEND_SPLIT,   /* EAGER_FIRST is out; EAGER_NEXT go out as there is room */
         WEFT_SEND_RTS_OUT, /* RTS is out; the receiver answers next */
         WEFT_SEND_STREAM,  /* DATA goes out as there is room */
         WEFT_SEND_CONTROL  /* not a send of the user: an answer that found no room */
@@ -24,7 +25,7 @@ typedef struct weft_send {
         weft_cts_t cts;     /* of a WEFT_SEND_STREAM: the last CTS */
         weft_offer_t offer; /* these: the payload of a WEFT_SEND_CONTROL */
     };
-    size_t sent;        /* bytes of the stream that went out */
+    size_t sent;        /* bytes of the stream, or of a split message, that went out */
     size_t ready;       /* bytes of the stream that may go out so far */
     bool is_queued;     /* in the endpoint's list */
     bool is_registered; /* `registration` is set: the peer may read the data */
@@ -43,9 +44,10 @@ typedef struct weft_recv {
     bool is_blocking;     /* of a call that begins and ends it: no program can cancel it */
     size_t capacity;      /* bytes that fit into the buffer */
     size_t message_bytes; /* of the matched message */
-    size_t arrived;       /* bytes of the stream so far */
+    size_t arrived;       /* bytes of the stream, or of a split message, so far */
     int peer;             /* process that the matched message came from */
     bool is_streaming;    /* DATA may come */
+    bool is_split;        /* EAGER_NEXT will come */
     bool is_preferred;    /* as the transport preferred that: stream_over() is to be called */
     bool is_landing;      /* the transport writes to get.to */
     bool may_pend;        /* the program has its request: failed.c */
@@ -61,8 +63,9 @@ struct weft_message {
     weft_comm_t *comm;        /* of the probe */
     weft_rts_t rts;           /* an eager message: request is 0 */
     void *data;               /* [rts.bytes] NULL when the sender still has them */
+    size_t missing;           /* bytes of `data` that EAGER_NEXT will bring */
     weft_recv_t *fetching;    /* our own receive into `data`, before one is posted; NULL: none */
-    weft_recv_t *taker;       /* the receive that waits for `fetching` to end */
+    weft_recv_t *taker;       /* the receive that waits until all data are here */
     char room[128];           /* `data` points here when they fit */
 };
 
@@ -102,11 +105,24 @@ typedef struct __attribute__((may_alias)) weft_peer_sends {
     uint8_t is_awaited : 1;   /* a receive waits for it, and cannot be cancelled */
 } weft_peer_sends_t;
 
-_Static_assert(sizeof(weft_peer_sends_t) <= WEFT_UPPER_BYTES, "it fits into an endpoint");
+/** The split message that comes from a peer, behind the former. Both NULL: it is dropped. */
+typedef struct __attribute__((may_alias)) weft_split {
+    weft_recv_t *recv;       /* gets it, */
+    weft_message_t *message; /* or this keeps it */
+    size_t left;             /* bytes that have not come */
+} weft_split_t;
+
+_Static_assert(sizeof(weft_peer_sends_t) + sizeof(weft_split_t) <= WEFT_UPPER_BYTES,
+               "they fit into an endpoint");
 
 static inline weft_peer_sends_t *wefti_sends_to(weft_endpoint_t *endpoint)
 {
     return (weft_peer_sends_t *)endpoint->upper;
+}
+
+static inline weft_split_t *wefti_split_from(weft_endpoint_t *endpoint)
+{
+    return (weft_split_t *)(endpoint->upper + sizeof(weft_peer_sends_t));
 }
 
 /** Where the first byte of data is. Added as integers, since the buffer may be MPI_BOTTOM. */
@@ -235,6 +251,12 @@ bool wefti_sends_are_announced(void);
 void wefti_sends_forget_hints(void);
 void wefti_send_queues_close(void);
 
+static inline void wefti_note_received(int source, size_t bytes)
+{
+    if (__builtin_expect(weft_traffic_watched != 0, 0))
+        weft_traffic_note_received(source, bytes);
+}
+
 /* recv.c */
 int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
 /** A receive has got its message: take the data, or have them sent. `data` NULL: they did not come
@@ -242,10 +264,17 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
 void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const weft_rts_t *rts,
                         const void *data);
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload);
+/** The first receive that waits for a message of this key; NULL: none. */
+weft_recv_t *wefti_recv_find(const weft_match_key_t *key);
+/** It gets that message, of `bytes` bytes, whose data are not here yet. */
+void wefti_recv_take(weft_recv_t *recv, const weft_match_key_t *key, size_t bytes);
+/** The next bytes of a stream or split message, into host memory; with the last the receive ends.
+ */
+void wefti_recv_more(weft_recv_t *recv, const void *data, size_t bytes);
+/** The receive that the data of a packet are for, if it expects them; NULL: none. */
+weft_recv_t *wefti_recv_named(int source, const weft_header_t *header);
 /** The sender cannot go on with a stream. */
 void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload);
-/** The transport has written all data of an EAGER into the receiver's buffer (weft_packet_land). */
-void wefti_recv_landed(int source, const weft_header_t *header, const void *payload);
 /** Ask for the data as packets, or for more of them; fills in cts->request. `sender` is the
  * sender's request. */
 void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender,
@@ -280,6 +309,19 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
 
 /** Call `visit` with every receive, also released ones. */
 void wefti_recvs_each(void (*visit)(void *object, void *context), void *context);
+
+/* large_eager.c */
+/** Send what there is room for of a message that goes unasked in several packets, and end the send
+ * with the last; false when there is no room. */
+bool wefti_split_push(weft_send_t *send);
+void wefti_split_first(int source, const weft_header_t *header, const void *payload);
+void wefti_split_next(int source, const weft_header_t *header, const void *payload);
+/** A receive ends before all of its split message has come. */
+void wefti_split_forget(const weft_recv_t *recv);
+/** No more packets come from a process. */
+void wefti_split_lose(int process);
+/** The transport has written all data of an EAGER into the receiver's buffer (weft_packet_land). */
+void wefti_recv_landed(int source, const weft_header_t *header, const void *payload);
 
 /* failed.c */
 /** The error of what needs a lost process, with its text; WEFT_NO_PROCESS: of any. */
@@ -328,6 +370,13 @@ void wefti_messages_close(void);
 weft_message_t *wefti_message_take(weft_match_key_t key);
 weft_message_t *wefti_message_peek(weft_match_key_t key);
 void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
+/** Keep a message of `bytes` bytes, whose data will come. `taker`: for this receive, which has
+ * matched already; NULL: for any. NULL: the message is refused. */
+weft_message_t *wefti_message_begin(const weft_match_key_t *key, size_t bytes, weft_recv_t *taker);
+/** Its next bytes. */
+void wefti_message_more(weft_message_t *message, const void *data, size_t bytes);
+/** They will not come: it becomes an error. */
+void wefti_message_break(weft_message_t *message, int process);
 /** Drop the messages that are refused now, and tell their senders. `key`: only those of a channel.
  */
 void wefti_messages_refuse(const weft_match_key_t *key);

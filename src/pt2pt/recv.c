@@ -77,7 +77,7 @@ int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
     recv->capacity = args->count * args->type->size;
     recv->is_queued = recv->is_blocking = recv->may_pend = false;
     recv->peer = MPI_PROC_NULL;
-    recv->is_streaming = false;
+    recv->is_streaming = recv->is_split = false;
     recv->is_preferred = false;
     recv->is_landing = false;
     recv->device = NULL;
@@ -136,7 +136,7 @@ static void unpack_message(weft_recv_t *recv, size_t offset, const void *data, s
 static void finish_recv(weft_recv_t *recv)
 {
     size_t bytes = recv->message_bytes;
-    recv->is_streaming = recv->is_landing = false;
+    recv->is_streaming = recv->is_split = recv->is_landing = false;
     if (__builtin_expect(bytes > recv->capacity, 0)) {
         bytes = recv->capacity;
         recv->request.status.MPI_ERROR = MPI_ERR_TRUNCATE;
@@ -197,7 +197,9 @@ void wefti_recv_finish(weft_recv_t *recv)
 void wefti_recv_fail(weft_recv_t *recv)
 {
     tell_stream_over(recv, 0);
-    recv->is_streaming = recv->is_landing = false;
+    if (recv->is_split)
+        wefti_split_forget(recv);
+    recv->is_streaming = recv->is_split = recv->is_landing = false;
     weft_request_complete(&recv->request);
 }
 
@@ -331,8 +333,7 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         ask_for_stream(recv, endpoint, rts->request);
 }
 
-/* The receive that the data of a packet are for, if it expects them; NULL: none. */
-static weft_recv_t *named_recv(int source, const weft_header_t *header)
+weft_recv_t *wefti_recv_named(int source, const weft_header_t *header)
 {
     weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_number(header);
     if (weft_pool_owns(&recvs, recv) && recv->request.object.kind == WEFT_KIND_REQUEST &&
@@ -346,7 +347,7 @@ static weft_recv_t *named_recv(int source, const weft_header_t *header)
 
 void wefti_recv_data_error(int source, const weft_header_t *header, const void *payload)
 {
-    weft_recv_t *recv = named_recv(source, header);
+    weft_recv_t *recv = wefti_recv_named(source, header);
     if (recv == NULL)
         return;
     wefti_note_packet_error(&recv->request, payload, header->bytes);
@@ -356,9 +357,19 @@ void wefti_recv_data_error(int source, const weft_header_t *header, const void *
         wefti_recv_fail(recv);
 }
 
+void wefti_recv_more(weft_recv_t *recv, const void *data, size_t bytes)
+{
+    unpack_message(recv, recv->arrived, data, bytes);
+    recv->arrived += bytes;
+    if (recv->arrived < recv->message_bytes)
+        return;
+    tell_stream_over(recv, recv->arrived);
+    finish_recv(recv);
+}
+
 void wefti_recv_data(int source, const weft_header_t *header, const void *payload)
 {
-    weft_recv_t *recv = named_recv(source, header);
+    weft_recv_t *recv = wefti_recv_named(source, header);
     if (recv == NULL)
         return;
     if (header->bytes > recv->message_bytes - recv->arrived) {
@@ -369,12 +380,7 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
         wefti_device_recv_data(recv, payload, header->bytes);
         return;
     }
-    unpack_message(recv, recv->arrived, payload, header->bytes);
-    recv->arrived += header->bytes;
-    if (recv->arrived < recv->message_bytes)
-        return;
-    tell_stream_over(recv, recv->arrived);
-    finish_recv(recv);
+    wefti_recv_more(recv, payload, header->bytes);
 }
 
 /* ---- beginning ---- */
@@ -494,62 +500,31 @@ static inline void take_receive(weft_recv_t *recv)
         wefti_recv_resume(recv);
 }
 
-static weft_recv_t *match_receive(const weft_match_key_t *key)
+weft_recv_t *wefti_recv_find(const weft_match_key_t *key)
 {
     if (wefti_pt2pt.receives.count == 0)
         return NULL;
     weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.receives, *key);
-    if (entry == NULL)
-        return NULL;
-    weft_recv_t *recv = WEFT_ELEMENT(entry, weft_recv_t, entry);
+    return entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
+}
+
+void wefti_recv_take(weft_recv_t *recv, const weft_match_key_t *key, size_t bytes)
+{
     take_receive(recv);
-    return recv;
-}
-
-static inline void note_received(int source, size_t bytes)
-{
-    if (__builtin_expect(weft_traffic_watched != 0, 0))
-        weft_traffic_note_received(source, bytes);
-}
-
-/* Data that are so large that they come in pieces are copied once less when the transport writes
- * them into the receive's buffer. */
-void *weft_packet_land(int source, weft_header_t *header)
-{
-    weft_match_key_t key = {header->context, source, header->tag};
-    ptrdiff_t offset;
-    size_t span, bytes = header->bytes;
-    if (header->kind != WEFT_PACKET_EAGER || wefti_pt2pt.receives.count == 0)
-        return NULL;
-    weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.receives, key);
-    weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
-    if (recv == NULL || recv->device != NULL || recv->capacity < bytes ||
-        !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
-        return NULL;
-    take_receive(recv);
-    note_match(recv, &key, bytes);
-    recv->is_landing = true;
-    note_received(source, bytes);
-    recv->get.to = (char *)((uintptr_t)recv->args.buf + (uintptr_t)offset);
-    *header = weft_header_for(WEFT_PACKET_LANDED, (uint64_t)(uintptr_t)recv, bytes);
-    return recv->get.to;
-}
-
-void wefti_recv_landed(int source, const weft_header_t *header, const void *payload)
-{
-    weft_recv_t *recv = named_recv(source, header);
-    if (recv != NULL && payload == recv->get.to && header->bytes == recv->message_bytes)
-        finish_recv(recv);
+    note_match(recv, key, bytes);
+    wefti_note_received(key->source, bytes);
 }
 
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data)
 {
-    weft_recv_t *recv = match_receive(key);
-    note_received(key->source, rts->bytes);
-    if (recv != NULL)
-        wefti_recv_matched(recv, key, rts, data);
-    else
+    weft_recv_t *recv = wefti_recv_find(key);
+    wefti_note_received(key->source, rts->bytes);
+    if (recv == NULL) {
         wefti_message_keep(key, rts, data);
+        return;
+    }
+    take_receive(recv);
+    wefti_recv_matched(recv, key, rts, data);
 }
 
 static bool waits_for(const weft_recv_t *recv, int lost)
@@ -580,6 +555,7 @@ static void recv_lose(void *object, void *context)
 void wefti_recvs_lose(int process)
 {
     weft_pool_each(&recvs, recv_lose, &process);
+    wefti_split_lose(process);
 }
 
 void wefti_recvs_each(void (*visit)(void *object, void *context), void *context)

@@ -174,6 +174,12 @@ static bool is_eager(const weft_send_t *send)
            !send->endpoint->is_throttled;
 }
 
+static bool is_split(const weft_send_t *send)
+{
+    return send->bytes <= send->endpoint->split_max && send->bytes <= WEFT_SPLIT_MOST &&
+           send->args.mode == WEFT_SEND_STANDARD && !send->endpoint->is_throttled;
+}
+
 /* Send what there is room for; true when all that is ready is out. */
 static bool push_stream(weft_send_t *send)
 {
@@ -237,6 +243,8 @@ static bool push_uncounted(weft_send_t *send)
         finish_send(send);
         return true;
     }
+    if (is_split(send))
+        return wefti_split_push(send);
     send->stage = WEFT_SEND_RTS_OUT; /* before: to the process itself the answer comes at once */
     if (send_rts(send))
         return true;
@@ -252,7 +260,7 @@ static bool push_message(weft_send_t *send)
     int process = weft_comm_process(send->args.comm, send->args.dest);
     size_t bytes = send->bytes;
     bool is_out = push_uncounted(send);
-    if (is_out)
+    if (is_out || send->stage == WEFT_SEND_SPLIT)
         weft_traffic_note_sent(process, bytes);
     return is_out;
 }
@@ -264,12 +272,16 @@ bool wefti_send_push(weft_send_t *send)
         return push_control(send);
     if (send->stage == WEFT_SEND_STREAM)
         return push_more(send);
+    if (send->stage == WEFT_SEND_SPLIT)
+        return wefti_split_push(send);
     if ((send->args.context & 1) != 0)
         return push_message(send);
     uint64_t number = wefti_log_message(&send->args, send->endpoint); /* before: it may be gone */
     send->cancel.number = number;
     if (push_message(send))
         return true;
+    if (send->stage == WEFT_SEND_SPLIT)
+        return false;
     wefti_unlog_message(number);
     send->cancel.number = 0;
     return false;
@@ -440,6 +452,7 @@ static int activate_send(weft_send_t *send)
     send->is_registered = false;
     send->is_queued = false;
     send->stage = WEFT_SEND_FIRST;
+    send->sent = 0;
     if (send->bytes > 0 && wefti_sends_device(args) && wefti_device_send_begin(send) != MPI_SUCCESS)
         return MPI_ERR_NO_MEM;
     wefti_pt2pt.active_sends++;
@@ -564,30 +577,6 @@ static void visit_active(void *object, void *context)
 void wefti_sends_each(void (*visit)(weft_send_t *send, void *context), void *context)
 {
     weft_pool_each(&sends, visit_active, &(visitor_t){visit, context});
-}
-
-static void send_lose(weft_send_t *send, void *context)
-{
-    if (send->endpoint != context)
-        return;
-    int process = weft_comm_process(send->args.comm, send->args.dest);
-    if (weft_has_failed(process))
-        weft_request_note_error(&send->request, wefti_fail_lost(process));
-    else
-        send->request.status.MPI_ERROR = MPI_ERR_OTHER;
-    wefti_send_stop(send);
-}
-
-void wefti_sends_lose(weft_endpoint_t *endpoint)
-{
-    weft_send_t *send = wefti_sends_to(endpoint)->waiting_first;
-    wefti_sends_to(endpoint)->waiting_first = NULL; /* send_queue.c notices */
-    for (weft_send_t *next; send != NULL; send = next) {
-        next = send->next;
-        if (send->stage == WEFT_SEND_CONTROL)
-            wefti_send_give_control(send);
-    }
-    wefti_sends_each(send_lose, endpoint);
 }
 
 void wefti_sends_close(void)

@@ -2,6 +2,7 @@
 /* Packets that wait for room at a peer: sends and answers, in order for each peer. */
 #include "pt2pt/pt2pt_private.h"
 
+#include "runtime/failures.h"
 #include "runtime/progress.h"
 
 /* Peers with sends that wait for room. */
@@ -119,6 +120,30 @@ void wefti_sends_forget_hints(void)
     /* Peers for which nothing is left to wait are removed by send_queue_push_all(). */
     for (weft_endpoint_t *at = pending; at != NULL; at = wefti_sends_to(at)->next_pending)
         forget_hints(wefti_sends_to(at));
+}
+
+static void send_lose(weft_send_t *send, void *context)
+{
+    if (send->endpoint != context)
+        return;
+    int process = weft_comm_process(send->args.comm, send->args.dest);
+    if (weft_has_failed(process))
+        weft_request_note_error(&send->request, wefti_fail_lost(process));
+    else
+        send->request.status.MPI_ERROR = MPI_ERR_OTHER;
+    wefti_send_stop(send);
+}
+
+void wefti_sends_lose(weft_endpoint_t *endpoint)
+{
+    weft_send_t *send = wefti_sends_to(endpoint)->waiting_first;
+    wefti_sends_to(endpoint)->waiting_first = NULL;
+    for (weft_send_t *next; send != NULL; send = next) {
+        next = send->next;
+        if (send->stage == WEFT_SEND_CONTROL)
+            wefti_send_give_control(send);
+    }
+    wefti_sends_each(send_lose, endpoint);
 }
 
 bool wefti_sends_are_out(void)

@@ -67,7 +67,7 @@ typedef struct weft_transport_ops weft_transport_ops_t;
 
 enum {
     WEFT_RAILS_MAX = 4, /* network interfaces that one transfer may use */
-    WEFT_UPPER_BYTES = 32,
+    WEFT_UPPER_BYTES = 56,
 };
 
 /** How far a process has come in MPI_Finalize, or in MPI_Session_finalize of its last session. */
@@ -84,6 +84,7 @@ struct weft_endpoint {
     const weft_link_ops_t *link;
     size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
     size_t packet_max; /* largest payload of a packet; does not change */
+    size_t split_max;  /* largest message worth sending unasked in several packets; 0: none */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
     bool holds_back;   /* packets may be held back to be sent with later ones, or by `flush` */
     bool is_on_host;   /* the peer is on this host, and may map device memory of this process */

@@ -229,7 +229,8 @@ static void packet_comes(void)
     uint8_t kind = (uint8_t)fuzz_byte(&input);
     unsigned choice = fuzz_byte(&input);
     weft_header_t header = weft_header_for(kind, some_number(), fuzz_short(&input) % PACKET_MOST);
-    bool is_matched = kind == WEFT_PACKET_EAGER || is_rts(kind) || kind == WEFT_PACKET_ERROR;
+    bool is_matched = kind == WEFT_PACKET_EAGER || kind == WEFT_PACKET_EAGER_FIRST ||
+                      is_rts(kind) || kind == WEFT_PACKET_ERROR;
     if (is_matched) {
         header.context = weft_comm_world.context | (choice >> 4 & 1);
         header.tag =
@@ -244,6 +245,9 @@ static void packet_comes(void)
         memcpy(payload + offsetof(weft_rts_t, request), &number, sizeof(number));
     else if (kind == WEFT_PACKET_CTS && header.bytes >= sizeof(number))
         memcpy(payload, &number, sizeof(number));
+    number = header.bytes + (choice & 15) * 8;
+    if (kind == WEFT_PACKET_EAGER_FIRST && header.bytes >= sizeof(number))
+        memcpy(payload + header.bytes - sizeof(number), &number, sizeof(number));
     weft_packet_arrived(1 + (int)(choice & 3) % (RANKS - 1), &header, payload);
     free(payload);
 }

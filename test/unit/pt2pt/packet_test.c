@@ -230,11 +230,14 @@ static void fill_payload(weft_header_t *header, unsigned char *payload)
                       .request = some_number()};
     if (pick(4) == 0 && header->bytes >= WEFT_RTS_BYTES)
         rts.bytes = header->bytes - WEFT_RTS_BYTES;
-    uint64_t number = some_number();
+    uint64_t number = some_number(), total = header->bytes + (uint64_t)pick(BUFFER);
     if (is_rts(header->kind) && pick(10) != 0)
         memcpy(payload, &rts, header->bytes < WEFT_RTS_BYTES ? header->bytes : WEFT_RTS_BYTES);
     else if (header->kind == WEFT_PACKET_CTS)
         memcpy(payload, &number, header->bytes < sizeof(number) ? header->bytes : sizeof(number));
+    else if (header->kind == WEFT_PACKET_EAGER_FIRST && header->bytes >= sizeof(total) &&
+             pick(10) != 0)
+        memcpy(payload + header->bytes - sizeof(total), &total, sizeof(total));
 }
 
 static uint32_t some_length(uint8_t kind)
@@ -263,7 +266,8 @@ static uint32_t some_length(uint8_t kind)
 static void packet_comes(void)
 {
     uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(WEFT_PACKET_LANDED));
-    bool is_matched = kind == WEFT_PACKET_EAGER || is_rts(kind) || kind == WEFT_PACKET_ERROR;
+    bool is_matched = kind == WEFT_PACKET_EAGER || kind == WEFT_PACKET_EAGER_FIRST ||
+                      is_rts(kind) || kind == WEFT_PACKET_ERROR;
     weft_header_t header = weft_header_for(kind, some_number(), some_length(kind));
     if (is_matched && pick(20) != 0) {
         header.context = weft_comm_world.context | pick(2) * pick(2);

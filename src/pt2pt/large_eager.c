@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Eager messages that are more than one packet whose data are copied out.
+ *
+ * Split ones: where a packet is small beside what is worth sending unasked, as in shared memory,
+ * the message goes as several packets, one right after the other, and the receiver copies the first
+ * ones out while the sender fills the next. So the receiver knows what EAGER_NEXT belongs to without
+ * being told. A message that nobody has asked for yet is put together in memory of its own.
+ *
+ * Landing ones: data that come over a socket are copied once less when the transport writes them
+ * into the receive's buffer.
+ */
+#include "pt2pt/device_private.h"
+
+#include "datatype/pack.h"
+#include "base/log.h"
+
+#include <string.h>
+
+enum { LINE = 64 };
+
+/* ---- sending ---- */
+
+/* Whole lines, so that all packets begin as the buffer does; the first has room for the total. The
+ * last two are alike, since nothing is filled while the last is copied out. */
+static size_t bytes_of_next(const weft_send_t *send)
+{
+    size_t left = send->bytes - send->sent, most = send->endpoint->packet_max - LINE;
+    if (left <= most)
+        return left;
+    return left < 2 * most ? (left / 2 + LINE - 1) & ~(size_t)(LINE - 1) : most;
+}
+
+static bool push_packet(weft_send_t *send)
+{
+    const weft_send_args_t *args = &send->args;
+    weft_endpoint_t *endpoint = send->endpoint;
+    uint64_t total = send->bytes;
+    bool is_first = send->sent == 0;
+    size_t bytes = bytes_of_next(send), all = bytes + (is_first ? sizeof(total) : 0);
+    char *room = endpoint->link->reserve(endpoint, all);
+    if (room == NULL)
+        return false;
+    weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
+    if (is_first)
+        memcpy(room + bytes, &total, sizeof(total));
+    weft_header_t header = weft_header(is_first ? WEFT_PACKET_EAGER_FIRST : WEFT_PACKET_EAGER_NEXT,
+                                       (uint32_t)all, args->context, args->tag);
+    endpoint->link->commit(endpoint, &header);
+    send->sent += bytes;
+    return true;
+}
+
+bool wefti_split_push(weft_send_t *send)
+{
+    while (send->sent < send->bytes) {
+        if (!push_packet(send))
+            return false;
+        send->stage = WEFT_SEND_SPLIT;
+    }
+    send->stage = WEFT_SEND_FIRST; /* over, as an eager message is */
+    wefti_send_finish(send);
+    return true;
+}
+
+/* ---- receiving ---- */
+
+/* Into host memory of a receive that waits, or else into a message, from which a receive on a
+ * device gets it as a whole. */
+static void begin_split(weft_split_t *split, const weft_match_key_t *key, size_t bytes)
+{
+    weft_recv_t *recv = wefti_recv_find(key);
+    *split = (weft_split_t){.left = bytes};
+    if (recv != NULL)
+        wefti_recv_take(recv, key, bytes);
+    else
+        wefti_note_received(key->source, bytes);
+    if (recv == NULL || recv->device != NULL) {
+        split->message = wefti_message_begin(key, bytes, recv);
+        return;
+    }
+    recv->is_split = true;
+    recv->arrived = 0;
+    split->recv = recv;
+}
+
+/* The receive or the message may be gone after this. */
+static void take_data(weft_split_t *split, const void *data, size_t bytes)
+{
+    weft_recv_t *recv = split->recv;
+    weft_message_t *message = split->message;
+    split->left -= bytes;
+    if (split->left == 0)
+        *split = (weft_split_t){0};
+    if (recv != NULL)
+        wefti_recv_more(recv, data, bytes);
+    else if (message != NULL)
+        wefti_message_more(message, data, bytes);
+}
+
+static weft_split_t *split_of(int source)
+{
+    weft_endpoint_t *endpoint = weft_process_reached(source);
+    return endpoint == NULL ? NULL : wefti_split_from(endpoint);
+}
+
+void wefti_split_first(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = {header->context, source, header->tag};
+    weft_split_t *split = split_of(source);
+    uint64_t total;
+    size_t bytes = header->bytes - sizeof(total);
+    memcpy(&total, (const char *)payload + bytes, sizeof(total));
+    if (split == NULL || split->left > 0 || bytes >= total || total > WEFT_SPLIT_MOST) {
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed EAGER_FIRST packet of rank %d", source);
+        return;
+    }
+    begin_split(split, &key, total);
+    take_data(split, payload, bytes);
+}
+
+void wefti_split_next(int source, const weft_header_t *header, const void *payload)
+{
+    weft_split_t *split = split_of(source);
+    if (split == NULL || header->bytes > split->left)
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an EAGER_NEXT packet of rank %d that is too long",
+                 source);
+    else
+        take_data(split, payload, header->bytes);
+}
+
+void wefti_split_forget(const weft_recv_t *recv)
+{
+    weft_split_t *split = recv->peer >= 0 ? split_of(recv->peer) : NULL;
+    if (split != NULL && split->recv == recv)
+        split->recv = NULL;
+}
+
+void wefti_split_lose(int process)
+{
+    weft_split_t *split = process >= 0 ? split_of(process) : NULL;
+    if (split == NULL || split->left == 0)
+        return;
+    weft_message_t *message = split->message;
+    *split = (weft_split_t){0};
+    if (message != NULL)
+        wefti_message_break(message, process);
+}
+
+/* ---- landing ---- */
+
+void *weft_packet_land(int source, weft_header_t *header)
+{
+    weft_match_key_t key = {header->context, source, header->tag};
+    ptrdiff_t offset;
+    size_t span, bytes = header->bytes;
+    if (header->kind != WEFT_PACKET_EAGER)
+        return NULL;
+    weft_recv_t *recv = wefti_recv_find(&key);
+    if (recv == NULL || recv->device != NULL || recv->capacity < bytes ||
+        !weft_type_span(recv->args.type, recv->args.count, &offset, &span))
+        return NULL;
+    wefti_recv_take(recv, &key, bytes);
+    recv->is_landing = true;
+    recv->get.to = (char *)((uintptr_t)recv->args.buf + (uintptr_t)offset);
+    *header = weft_header_for(WEFT_PACKET_LANDED, (uint64_t)(uintptr_t)recv, bytes);
+    return recv->get.to;
+}
+
+void wefti_recv_landed(int source, const weft_header_t *header, const void *payload)
+{
+    weft_recv_t *recv = wefti_recv_named(source, header);
+    if (recv != NULL && payload == recv->get.to && header->bytes == recv->message_bytes)
+        wefti_recv_finish(recv);
+}
