@@ -9,7 +9,15 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+enum { PAGE = 4096 };
+
 bool weft_touch_pages(void *memory, size_t bytes)
 {
     return madvise(memory, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+}
+
+void weft_map_pages(const void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PAGE)
+        (void)*((const volatile char *)memory + at);
 }

@@ -11,4 +11,8 @@
  * does nothing: they will be touched by faults. */
 bool weft_touch_pages(void *memory, size_t bytes);
 
+/** Map pages that another process has touched. Reading does it, and takes less time than anything
+ * else: the kernel maps the pages around as well. */
+void weft_map_pages(const void *memory, size_t bytes);
+
 #endif

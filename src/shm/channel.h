@@ -6,15 +6,16 @@
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, larger than a core's own cache
- *   credit | slots taken | units taken | throttled | read ns |   written by the receiver
+ *   credit | slots taken | units taken | throttled | lost ns |   written by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
  * cache of the other core, where it was changed last. In a ring larger than those caches, used in
  * order, lines have left them by then, and both cores fetch them from the cache that they share: on
- * four processors that moved 26 to 60 GB/s from core to core instead of 7 to 20. But its pages have
- * to be touched first, which takes from 0.2 ms to 2 ms. So a channel begins with the small ring,
- * and its sender changes over, once, when large messages have taken as long as the pages will take:
- * at worst they take twice as long as they had to. From then on each packet carries a mark.
+ * four processors that moved 26 to 60 GB/s from core to core instead of 7 to 20, on a fifth (Zen 5)
+ * 60 instead of 50. But its pages have to be touched first, which takes from 0.2 ms to 1 ms. So a
+ * channel begins with the small ring. The receiver measures how much time is lost without a large
+ * one, and for as much the sender touches its pages, slice by slice; then it changes over, once.
+ * From then on each packet carries a mark.
  *
  * The first word of a slot is stored last (release). It holds the number of the packet, counted
  * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before
@@ -38,7 +39,8 @@ enum {
      * quarter of the data ring and skips less than a quarter. So a sender that waits for room
      * always gets it. */
     WEFT_CREDIT_SHARE = 4,
-    WEFT_ENLARGE_NS = 200000, /* the least that is spent before a sender changes over */
+    WEFT_ENLARGE_NS = 200000, /* that is lost before a sender begins to change over */
+    WEFT_SLICE_UNITS = 1024,  /* of the large ring, whose pages are touched at a time: 64 KiB */
     WEFT_IN_LARGE = 1 << 23,  /* mark of a packet after that, among its bytes */
 };
 
@@ -52,7 +54,7 @@ typedef struct weft_credit {
     _Alignas(64) atomic_uint slots; /* taken by the receiver so far */
     atomic_uint units;
     atomic_uint is_throttled; /* the sender must ask before it sends unexpected data */
-    atomic_ullong read_ns;    /* spent on reading the sender's memory */
+    atomic_ullong lost_ns;    /* so far, for want of a large ring */
 } weft_credit_t;
 
 _Static_assert(sizeof(weft_channel_slot_t) == 64, "a slot is a cache line");
@@ -75,7 +77,8 @@ typedef struct weft_channel_out {
     uint32_t units_sent, units_limit;
     uint32_t reserved_units; /* by reserve, skipped units included */
     uint32_t mark;           /* WEFT_IN_LARGE, or 0 */
-    int64_t enlarge_at_ns;   /* spent on large messages, at which the sender changes over */
+    int64_t enlarge_at_ns;   /* lost, at which the next slice of the large ring is touched */
+    uint32_t units_touched;  /* of the large ring */
     bool *is_throttled;      /* refresh stores the credit line's is_throttled here */
 } weft_channel_out_t;
 
@@ -111,8 +114,8 @@ static inline uint32_t weft_channel_skip(const weft_channel_t *channel, uint32_t
 /** Read the credit line; the time to change over to the large ring. */
 void weft_channel_refresh(weft_channel_out_t *out);
 
-/** The large ring takes the place of the small one. */
-void weft_channel_enlarge(weft_channel_t *channel);
+/** The sender has changed over to the large ring. */
+void weft_channel_follow(weft_channel_in_t *in);
 
 /** Room for a payload; NULL: none. To be followed by weft_channel_publish. */
 static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
@@ -164,7 +167,7 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     header->tag = (int32_t)(uint32_t)slot->second;
     *payload = slot->payload;
     if (__builtin_expect((first & WEFT_IN_LARGE) != 0 && in->channel.large != NULL, 0))
-        weft_channel_enlarge(&in->channel);
+        weft_channel_follow(in);
     if (header->bytes > WEFT_SLOT_PAYLOAD) {
         uint32_t skip =
             weft_channel_skip(&in->channel, in->units_taken, weft_channel_units(header->bytes));

@@ -22,7 +22,7 @@
 enum {
     PAGE = 4096,
     DATA_BYTES_MIN = 4096,
-    DATA_BYTES_MAX = 64 * 1024,
+    DATA_BYTES_MAX = 256 * 1024,
     LARGE_BYTES_MIN = 512 * 1024, /* smaller ones are no faster than the others */
     LARGE_BYTES_MAX = 2 * 1024 * 1024,
     PATH_BYTES = 320,
@@ -111,9 +111,19 @@ static size_t data_bytes_for(int ranks)
     return ring_bytes_for(ranks, weft_config.SHM_BYTES / 4, DATA_BYTES_MAX);
 }
 
+/* As large as a core's own cache, which has to hold the buffers of the program as well. */
+static size_t wanted_large_bytes(void)
+{
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    size_t bytes = LARGE_BYTES_MIN;
+    while (bytes < LARGE_BYTES_MAX && (long)bytes < cache)
+        bytes *= 2;
+    return bytes;
+}
+
 static size_t large_bytes_for(int ranks)
 {
-    size_t bytes = ring_bytes_for(ranks, weft_config.SHM_BYTES, LARGE_BYTES_MAX);
+    size_t bytes = ring_bytes_for(ranks, weft_config.SHM_BYTES, wanted_large_bytes());
     return bytes < LARGE_BYTES_MIN ? 0 : bytes;
 }
 

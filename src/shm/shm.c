@@ -24,7 +24,14 @@
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
-enum { BATCH = 32 }; /* packets taken from one peer before the others get their turn */
+enum {
+    PACKET_MAX = 16384,    /* bytes: one is filled while the one before is emptied */
+    BATCH = 32,            /* packets taken from one peer before the others get their turn */
+    SAMPLE_BYTES = 2048,   /* of a packet that is worth measuring, */
+    SAMPLE_EVERY = 32,     /* which one of so many is */
+    SAMPLE_COST_NS = 60,   /* of the clock, and for what is not copying */
+    LARGE_RING_SPEED = 85, /* bytes copied out in a ns, at most */
+};
 
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
 typedef struct peer {
@@ -38,6 +45,7 @@ typedef struct peer {
     /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */
     weft_copy_job_t *offered;
     weft_copy_job_t *offers; /* the peer's offers, to this rank as the sender */
+    unsigned long_packets;   /* that have come from it, while there is no large ring */
     bool is_enlarged;        /* it sends through a large ring by now, or has none */
     struct {
         int active;             /* on their way to this rank, which preferred them */
@@ -112,14 +120,16 @@ static weft_path_kind_t *kind_of_message(uint64_t address, const void *to, size_
                           bytes);
 }
 
-/* By this time the sender's large ring pays, too. */
-static void count_read(const peer_t *peer, int64_t ns)
+/* `count` times `bytes` bytes have come in `ns` each; what a large ring would not take of it, is
+ * lost. */
+static void count_lost(const peer_t *peer, int64_t ns, size_t bytes, int count)
 {
-    atomic_ullong *read_ns = &peer->in.channel.credit->read_ns;
-    if (peer->in.channel.large == NULL)
+    atomic_ullong *lost_ns = &peer->in.channel.credit->lost_ns;
+    int64_t lost = ns - (int64_t)(bytes / LARGE_RING_SPEED);
+    if (peer->in.channel.large == NULL || lost <= 0)
         return;
-    uint64_t before = atomic_load_explicit(read_ns, memory_order_relaxed);
-    atomic_store_explicit(read_ns, before + (uint64_t)ns, memory_order_relaxed);
+    uint64_t before = atomic_load_explicit(lost_ns, memory_order_relaxed);
+    atomic_store_explicit(lost_ns, before + (uint64_t)(lost * count), memory_order_relaxed);
 }
 
 static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
@@ -131,7 +141,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     int64_t began_ns = weft_clock_ns();
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
-        count_read(peer, run.ns);
+        count_lost(peer, run.ns, bytes, 1);
         if (is_helped)
             weft_path_note(kind_of_message(address, to, bytes), &run);
         return true;
@@ -210,13 +220,31 @@ static __attribute__((cold)) void note_large_ring(peer_t *peer)
     weft_path_forget(&shm.choice, WEFT_PATH_STREAM);
 }
 
+/* Is it one of the packets that show how fast the small ring is? */
+static inline bool is_sample(peer_t *peer, const weft_header_t *header)
+{
+    return __builtin_expect(header->bytes >= SAMPLE_BYTES, 0) && peer->in.channel.large != NULL &&
+           ++peer->long_packets % SAMPLE_EVERY == 0;
+}
+
+static void sink_sample(const peer_t *peer, const weft_header_t *header, const void *payload)
+{
+    int64_t began_ns = weft_clock_ns();
+    shm.sink(peer->process, header, payload);
+    int64_t copy_ns = weft_clock_ns() - began_ns - SAMPLE_COST_NS;
+    count_lost(peer, copy_ns, header->bytes, SAMPLE_EVERY);
+}
+
 static inline int drain_channel(peer_t *peer)
 {
     weft_header_t header;
     const void *payload;
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
-        shm.sink(peer->process, &header, payload);
+        if (is_sample(peer, &header))
+            sink_sample(peer, &header, payload);
+        else
+            shm.sink(peer->process, &header, payload);
         taken++;
         if (weft_channel_take(&peer->in, &header))
             weft_doorbell_ring(peer->doorbell);
@@ -294,6 +322,13 @@ static bool shares_pids(int local_rank)
     return weft_segment_block(&shm.segment, local_rank)->pid_namespace == shm.own->pid_namespace;
 }
 
+/* What goes unasked fits into the ring, so that a sender can leave it there and go on. */
+static size_t split_max(void)
+{
+    size_t ring = shm.segment.header->data_bytes;
+    return weft_config.EAGER_MAX < ring ? weft_config.EAGER_MAX : ring;
+}
+
 static void open_peer(int local_rank, int process, bool can_read)
 {
     peer_t *peer = &shm.peers[local_rank];
@@ -307,12 +342,15 @@ static void open_peer(int local_rank, int process, bool can_read)
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&shm.segment, shm.local_rank, local_rank);
     size_t packet_max = shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
+    if (packet_max > PACKET_MAX)
+        packet_max = PACKET_MAX;
     size_t eager_max = weft_config.EAGER_MAX < packet_max ? weft_config.EAGER_MAX : packet_max;
     peer->endpoint = (weft_endpoint_t){
         .link = &shm_link,
         .remote = &shm_remote,
         .packet_max = packet_max,
         .eager_max = eager_max,
+        .split_max = split_max(),
         .can_read = can_read,
         .is_on_host = true,
         .leaving = &peer->block->leaving,
