@@ -20,8 +20,8 @@ typedef struct weft_fold {
 /** out = at[0] op at[1] op ...; `out` may be at[0] or at[1]. */
 void weft_fold(const weft_fold_t *its, void *out);
 
-/** The operands of the members up to `its->operands` - 1, from their posts of this number. Each post
- * has `bytes` bytes, and its elements begin `offset` bytes behind the start. False: wall->error. */
+/** The operands of the members up to `its->operands` - 1, from their posts of this number. Each has
+ * `bytes` bytes, and its elements begin `offset` bytes behind the start. False: wall->error. */
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset);
 
 static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operands, size_t count)
