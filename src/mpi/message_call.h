@@ -65,8 +65,8 @@ weft_check_message(const weft_user_message_t *user, const weft_comm_t *comm, boo
 }
 
 /** Also has errors go to the handler of the communicator. The mode is standard. */
-static inline int weft_check_send(weft_call_t *call, const weft_user_message_t *user,
-                                  weft_send_args_t *out)
+static inline int __attribute__((always_inline))
+weft_check_send(weft_call_t *call, const weft_user_message_t *user, weft_send_args_t *out)
 {
     weft_comm_t *comm;
     weft_type_t *type = weft_type_of(user->datatype);
@@ -85,8 +85,8 @@ static inline int weft_check_send(weft_call_t *call, const weft_user_message_t *
     return MPI_SUCCESS;
 }
 
-static inline int weft_check_recv(weft_call_t *call, const weft_user_message_t *user,
-                                  weft_recv_args_t *out)
+static inline int __attribute__((always_inline))
+weft_check_recv(weft_call_t *call, const weft_user_message_t *user, weft_recv_args_t *out)
 {
     weft_comm_t *comm;
     weft_type_t *type = weft_type_of(user->datatype);

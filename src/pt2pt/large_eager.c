@@ -3,9 +3,9 @@
  * Eager messages that are more than one packet whose data are copied out.
  *
  * Split ones: where a packet is small beside what is worth sending unasked, as in shared memory,
- * the message goes as several packets, one right after the other, and the receiver copies the first
- * ones out while the sender fills the next. So the receiver knows what EAGER_NEXT belongs to without
- * being told. A message that nobody has asked for yet is put together in memory of its own.
+ * the message goes as several packets, and the receiver copies the first ones out while the sender
+ * fills the next. Nothing that is matched goes between them, so an EAGER_NEXT need not say what it
+ * belongs to. A message that nobody has asked for yet is put together in memory of its own.
  *
  * Landing ones: data that come over a socket are copied once less when the transport writes them
  * into the receive's buffer.

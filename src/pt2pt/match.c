@@ -105,12 +105,10 @@ void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry)
         grow_bins(queue);
 }
 
-void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
+void weft_match_leave_bins(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
-    weft_list_remove(&entry->order);
-    if (queue->is_long)
-        take_from_bins(queue, entry);
-    if (--queue->count == 0)
+    take_from_bins(queue, entry);
+    if (queue->count == 0)
         queue->is_long = false;
 }
 

@@ -65,7 +65,25 @@ void weft_match_init(weft_match_queue_t *queue, bool holds_messages);
 /** Append; entry->key is set. */
 void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry);
 
-void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry);
+/** Take an entry out of the bins of a long queue. */
+void weft_match_leave_bins(weft_match_queue_t *queue, weft_match_entry_t *entry);
+
+static inline void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    weft_list_remove(&entry->order);
+    queue->count--;
+    if (__builtin_expect(queue->is_long, 0))
+        weft_match_leave_bins(queue, entry);
+}
+
+/** The first of all entries, if it has this key; NULL says nothing of the others. Where receives
+ * are posted in the order of their messages, no other search is made. */
+static inline weft_match_entry_t *weft_match_first(const weft_match_queue_t *queue,
+                                                   const weft_match_key_t *key)
+{
+    weft_match_entry_t *entry = WEFT_ELEMENT(queue->order.next, weft_match_entry_t, order);
+    return queue->count > 0 && weft_match_are_equal(&entry->key, key) ? entry : NULL;
+}
 
 /** The first entry that matches `key`; NULL: none. It stays in the queue. */
 weft_match_entry_t *weft_match_find(const weft_match_queue_t *queue, weft_match_key_t key);

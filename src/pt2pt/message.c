@@ -304,8 +304,8 @@ static bool message_is_named(const weft_message_t *message, const weft_cancel_t 
     return (*later)-- == 0;
 }
 
-/* From the end, since `later` counts from there. A message whose data are on their way is as good as
- * matched, and so is one that has become an error. */
+/* From the end, since `later` counts from there. A message whose data are on their way is as good
+ * as matched, and so is one that has become an error. */
 bool wefti_message_drop(int source, const weft_cancel_t *cancel)
 {
     weft_match_key_t key = {cancel->context, source, cancel->tag};

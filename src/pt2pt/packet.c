@@ -26,12 +26,6 @@ static weft_match_key_t packet_key(int source, const weft_header_t *header)
     return (weft_match_key_t){header->context, source, header->tag};
 }
 
-static void packet_eager(int source, const weft_header_t *header, const void *payload)
-{
-    weft_match_key_t key = packet_key(source, header);
-    wefti_deliver(&key, &(weft_rts_t){.bytes = header->bytes}, payload);
-}
-
 static void packet_rts(int source, const weft_header_t *header, const void *payload)
 {
     weft_match_key_t key = packet_key(source, header);
@@ -107,7 +101,7 @@ enum {
 
 /* clang-format off */
 static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
-    [WEFT_PACKET_EAGER]          = {"EAGER", 0, ANY, packet_eager},
+    [WEFT_PACKET_EAGER]          = {"EAGER", 0, ANY, wefti_recv_eager},
     [WEFT_PACKET_EAGER_FIRST]    = {"EAGER_FIRST", TOTAL_BYTES, ANY, wefti_split_first},
     [WEFT_PACKET_EAGER_NEXT]     = {"EAGER_NEXT", 1, ANY, wefti_split_next},
     [WEFT_PACKET_RTS]            = {"RTS", WEFT_RTS_BYTES, ANY, packet_rts},
@@ -136,7 +130,7 @@ void weft_packet_arrived(int source, const weft_header_t *header, const void *pa
 {
     /* The most frequent kind takes no jump through the table. */
     if (__builtin_expect(header->kind == WEFT_PACKET_EAGER, 1)) {
-        packet_eager(source, header, payload);
+        wefti_recv_eager(source, header, payload);
         return;
     }
     const packet_kind_t *kind =

@@ -16,8 +16,9 @@
  * transport tells the owner of a remote key that its data were read, there is no FIN.
  *
  * EAGER, EAGER_FIRST, every RTS and ERROR are matched by (context, source, tag). EAGER_NEXT belongs
- * to the last EAGER_FIRST of its sender. CTS, FIN and NACK name the sender's request, DATA and DATA_ERROR the receiver's, by a number that takes the place of context
- * and tag in the header. ERROR, NACK and DATA_ERROR carry a weft_packet_error_t in place of data.
+ * to the last EAGER_FIRST of its sender. CTS, FIN and NACK name the sender's request, DATA and
+ * DATA_ERROR the receiver's, by a number that takes the place of context and tag in the header.
+ * ERROR, NACK and DATA_ERROR carry a weft_packet_error_t in place of data.
  *
  * packet.c has the table of the kinds, with the payload that each must have and the function that
  * takes it.

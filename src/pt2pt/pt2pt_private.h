@@ -307,6 +307,9 @@ void wefti_recvs_close(void);
 /** A message has come: give it to the receive that matches, or keep it until one is posted. */
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
 
+/** The same for an EAGER. */
+void wefti_recv_eager(int source, const weft_header_t *header, const void *payload);
+
 /** Call `visit` with every receive, also released ones. */
 void wefti_recvs_each(void (*visit)(void *object, void *context), void *context);
 

@@ -77,7 +77,8 @@ static void make_contact(peer_t *peer)
     atomic_fetch_or(&peer->block->contacts[shm.local_rank / 64], 1ULL << (shm.local_rank % 64));
 }
 
-static void publish_memory(peer_t *peer, const weft_header_t *header)
+static inline __attribute__((always_inline)) void publish_memory(peer_t *peer,
+                                                                 const weft_header_t *header)
 {
     weft_channel_publish(&peer->out, header);
     if (__builtin_expect(!peer->is_contacted, 0))
