@@ -40,8 +40,8 @@ enum {
     DEAR_YIELDS_SKIPPED = 64,
     NAP_NS = 50000, /* the longest sleep while something is awaited that rings no doorbell */
     WATCHFUL_NS = 10000000, /* the longest sleep where ranks may die unheard */
-    /* A pause leaves the line that is looked at to its writer, which counts where cores are far from
-     * each other; where they are near, an answer comes within so many looks. */
+    /* A pause leaves the line to its writer, which counts where the cores are far apart. Where
+     * they are near, an answer comes within so many looks. */
     LOOKS_UNPAUSED = 16,
     POLLS_PER_CLOCK = 16,
     POLLS_TO_MEASURE = 32,
