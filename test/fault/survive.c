@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { SMALL = 3, LARGE = 40000, MOMENT_US = 4000 };
+enum { SMALL = 3, LONG = 14000, LARGE = 40000, MOMENT_US = 4000 };
 
 static unsigned long long state;
 
@@ -197,6 +197,12 @@ static int ring_with(const place_t *at, int count, int is_sync)
 static int do_ring(const place_t *at)
 {
     return ring_with(at, SMALL, 0);
+}
+
+/* Unasked, in several packets. */
+static int do_ring_long(const place_t *at)
+{
+    return ring_with(at, LONG, 0);
 }
 
 static int do_ring_large(const place_t *at)
@@ -457,6 +463,7 @@ static const struct {
     {"iallreduce", do_iallreduce},
     {"persistent", do_persistent},
     {"ring", do_ring},
+    {"ring_long", do_ring_long},
     {"ring_large", do_ring_large},
     {"ring_sync", do_ring_sync},
     {"sendrecv", do_sendrecv},

@@ -339,9 +339,101 @@ static void test_malformed(void **unused)
     assert_true(landings_ended > 0);
 }
 
+/* ---- split messages ---- */
+
+enum { SPLITTER = 3, HALF = 100 };
+
+static unsigned char split_data[2 * HALF];
+
+static weft_request_t *receive_split(void)
+{
+    weft_request_t *request;
+    weft_recv_args_t args = {.buf = split_data,
+                             .count = sizeof(split_data),
+                             .type = weft_type_of(MPI_BYTE),
+                             .comm = &weft_comm_world,
+                             .context = weft_comm_world.context,
+                             .source = SPLITTER};
+    memset(split_data, 0, sizeof(split_data));
+    assert_int_equal(weft_recv_begin(&args, &request), MPI_SUCCESS);
+    return request;
+}
+
+static void first_comes(void)
+{
+    unsigned char payload[HALF + sizeof(uint64_t)];
+    uint64_t total = 2 * HALF;
+    memset(payload, 1, HALF);
+    memcpy(payload + HALF, &total, sizeof(total));
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER_FIRST, sizeof(payload), weft_comm_world.context, 0);
+    weft_packet_arrived(SPLITTER, &header, payload);
+}
+
+static void next_comes(void)
+{
+    unsigned char payload[HALF];
+    memset(payload, 2, HALF);
+    weft_header_t header = weft_header(WEFT_PACKET_EAGER_NEXT, HALF, weft_comm_world.context, 0);
+    weft_packet_arrived(SPLITTER, &header, payload);
+}
+
+static void expect_split(weft_request_t *request, int error)
+{
+    assert_true(request->is_complete);
+    assert_int_equal(request->status.MPI_ERROR, error);
+    weft_request_release(request);
+    if (error != MPI_SUCCESS)
+        return;
+    for (int i = 0; i < 2 * HALF; i++)
+        assert_int_equal(split_data[i], i < HALF ? 1 : 2);
+}
+
+/* Into the receive, and through memory of the library, before and after the receive is posted. */
+static void test_split(void **unused)
+{
+    (void)unused;
+    weft_request_t *request = receive_split();
+    first_comes();
+    assert_false(request->is_complete);
+    next_comes();
+    expect_split(request, MPI_SUCCESS);
+    first_comes();
+    request = receive_split();
+    assert_false(request->is_complete);
+    next_comes();
+    expect_split(request, MPI_SUCCESS);
+    first_comes();
+    next_comes();
+    expect_split(receive_split(), MPI_SUCCESS);
+    assert_int_equal(wefti_pt2pt.messages_bytes, 0);
+}
+
+/* The sender is lost in the middle: the receive ends with an error, and the next message is whole.
+ */
+static void test_split_lost(void **unused)
+{
+    (void)unused;
+    weft_request_t *request = receive_split();
+    first_comes();
+    wefti_recvs_lose(SPLITTER);
+    expect_split(request, MPI_ERR_OTHER);
+    first_comes();
+    request = receive_split();
+    wefti_recvs_lose(SPLITTER);
+    expect_split(request, MPI_ERR_OTHER);
+    first_comes();
+    wefti_recvs_lose(SPLITTER);
+    expect_split(receive_split(), MPI_ERR_OTHER);
+    next_comes(); /* belongs to nothing */
+    test_split(NULL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_malformed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_split_lost),
+                                       cmocka_unit_test(test_malformed)};
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.rank = 0;
@@ -353,6 +445,7 @@ int main(void)
                                          .remote = &fake_remotes[i % 2],
                                          .packet_max = PACKET_MAX,
                                          .eager_max = 512,
+                                         .split_max = i == 1 ? 3000 : 0,
                                          .can_get = true};
         weft_processes.at[i].endpoint = &endpoints[i];
     }
