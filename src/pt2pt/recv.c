@@ -546,8 +546,8 @@ void wefti_recv_eager(int source, const weft_header_t *header, const void *paylo
     size_t bytes = header->bytes;
     weft_match_key_t key = {header->context, source, header->tag};
     weft_match_entry_t *entry = weft_match_first(&wefti_pt2pt.receives, &key);
-    weft_recv_t *recv = WEFT_ELEMENT(entry, weft_recv_t, entry);
-    if (entry == NULL || __builtin_expect(!is_usual(recv, bytes), 0)) {
+    weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
+    if (recv == NULL || __builtin_expect(!is_usual(recv, bytes), 0)) {
         wefti_deliver(&key, &(weft_rts_t){.bytes = bytes}, payload);
         return;
     }
