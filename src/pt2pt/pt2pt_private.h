@@ -313,7 +313,9 @@ void wefti_recv_eager(int source, const weft_header_t *header, const void *paylo
 /** Call `visit` with every receive, also released ones. */
 void wefti_recvs_each(void (*visit)(void *object, void *context), void *context);
 
-/* large_eager.c */
+/* pieces.c */
+/** Send what there is room for of what the receiver has asked for; true when all of that is out. */
+bool wefti_stream_push(weft_send_t *send);
 /** Send what there is room for of a message that goes unasked in several packets, and end the send
  * with the last; false when there is no room. */
 bool wefti_split_push(weft_send_t *send);

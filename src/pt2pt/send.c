@@ -180,26 +180,6 @@ static bool is_split(const weft_send_t *send)
            send->args.mode == WEFT_SEND_STANDARD && !send->endpoint->is_throttled;
 }
 
-/* Send what there is room for; true when all that is ready is out. */
-static bool push_stream(weft_send_t *send)
-{
-    const weft_send_args_t *args = &send->args;
-    weft_endpoint_t *endpoint = send->endpoint;
-    while (send->sent < send->ready) {
-        size_t bytes = send->ready - send->sent;
-        if (bytes > endpoint->packet_max)
-            bytes = endpoint->packet_max;
-        void *room = endpoint->link->reserve(endpoint, bytes);
-        if (room == NULL)
-            return false;
-        weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
-        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
-        endpoint->link->commit(endpoint, &header);
-        send->sent += bytes;
-    }
-    return true;
-}
-
 /* ---- one step ---- */
 
 void wefti_send_give_control(weft_send_t *send)
@@ -223,7 +203,7 @@ static bool push_control(weft_send_t *send)
 static bool push_more(weft_send_t *send)
 {
     send->is_queued = true;
-    if (!(send->device != NULL ? wefti_device_send_stream(send) : push_stream(send)))
+    if (!(send->device != NULL ? wefti_device_send_stream(send) : wefti_stream_push(send)))
         return false;
     send->is_queued = false;
     if (send->device != NULL)

@@ -25,7 +25,7 @@
 #include <sys/uio.h>
 
 enum {
-    PACKET_MAX = 16384,    /* bytes: one is filled while the one before is emptied */
+    EAGER_PACKET = 16384,  /* bytes of the longest message that is worth one packet */
     BATCH = 32,            /* packets taken from one peer before the others get their turn */
     SAMPLE_BYTES = 2048,   /* of a packet that is worth measuring, */
     SAMPLE_EVERY = 32,     /* which one of so many is */
@@ -343,9 +343,9 @@ static void open_peer(int local_rank, int process, bool can_read)
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&shm.segment, shm.local_rank, local_rank);
     size_t packet_max = shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
-    if (packet_max > PACKET_MAX)
-        packet_max = PACKET_MAX;
-    size_t eager_max = weft_config.EAGER_MAX < packet_max ? weft_config.EAGER_MAX : packet_max;
+    size_t eager_max = packet_max < EAGER_PACKET ? packet_max : EAGER_PACKET;
+    if (weft_config.EAGER_MAX < eager_max)
+        eager_max = weft_config.EAGER_MAX;
     peer->endpoint = (weft_endpoint_t){
         .link = &shm_link,
         .remote = &shm_remote,

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Eager messages that are more than one packet whose data are copied out.
+ * Messages that are more than one packet whose data are copied out.
  *
- * Split ones: where a packet is small beside what is worth sending unasked, as in shared memory,
- * the message goes as several packets, and the receiver copies the first ones out while the sender
- * fills the next. Nothing that is matched goes between them, so an EAGER_NEXT need not say what it
- * belongs to. A message that nobody has asked for yet is put together in memory of its own.
+ * Streams: the DATA packets of a message that the receiver has asked for.
  *
- * Landing ones: data that come over a socket are copied once less when the transport writes them
- * into the receive's buffer.
+ * Split eager messages: where a packet is small beside what is worth sending unasked, as in shared
+ * memory, the message goes as several packets, and the receiver copies the first ones out while the
+ * sender fills the next. Nothing that is matched goes between them, so an EAGER_NEXT need not say
+ * what it belongs to. A message that no receive waits for is put together in memory of its own.
+ *
+ * Landing: data that come over a socket are copied once less when the transport writes them into
+ * the receive's buffer.
  */
 #include "pt2pt/device_private.h"
 
@@ -17,15 +19,53 @@
 
 #include <string.h>
 
-enum { LINE = 64 };
+enum { LINE = 64, PAGE = 4096, SHORT_PIECE = 16384, PIECES_LEFT = 8 };
 
-/* ---- sending ---- */
+/* ---- streams ---- */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Long packets cost less. But while the first one is filled, or the last one emptied, the other
+ * rank waits: in shared memory these are short. */
+static size_t bytes_of_piece(const weft_send_t *send)
+{
+    const weft_endpoint_t *endpoint = send->endpoint;
+    size_t left = send->ready - send->sent, most = endpoint->packet_max;
+    if (endpoint->split_max > 0) {
+        size_t piece = least(send->sent, left / PIECES_LEFT) & ~(size_t)(PAGE - 1);
+        most = least(most, piece > SHORT_PIECE ? piece : SHORT_PIECE);
+    }
+    return least(left, most);
+}
+
+bool wefti_stream_push(weft_send_t *send)
+{
+    const weft_send_args_t *args = &send->args;
+    weft_endpoint_t *endpoint = send->endpoint;
+    while (send->sent < send->ready) {
+        size_t bytes = bytes_of_piece(send);
+        void *room = endpoint->link->reserve(endpoint, bytes);
+        if (room == NULL)
+            return false;
+        weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
+        weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
+        endpoint->link->commit(endpoint, &header);
+        send->sent += bytes;
+    }
+    return true;
+}
+
+/* ---- split: sending ---- */
 
 /* Whole lines, so that all packets begin as the buffer does; the first has room for the total. The
  * last two are alike, since nothing is filled while the last is copied out. */
 static size_t bytes_of_next(const weft_send_t *send)
 {
-    size_t left = send->bytes - send->sent, most = send->endpoint->packet_max - LINE;
+    size_t left = send->bytes - send->sent,
+           most = least(send->endpoint->packet_max, SHORT_PIECE) - LINE;
     if (left <= most)
         return left;
     return left < 2 * most ? (left / 2 + LINE - 1) & ~(size_t)(LINE - 1) : most;
@@ -63,7 +103,7 @@ bool wefti_split_push(weft_send_t *send)
     return true;
 }
 
-/* ---- receiving ---- */
+/* ---- split: receiving ---- */
 
 /* Into host memory of a receive that waits, or else into a message, from which a receive on a
  * device gets it as a whole. */
