@@ -11,11 +11,11 @@
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
  * cache of the other core, where it was changed last. In a ring larger than those caches, used in
  * order, lines have left them by then, and both cores fetch them from the cache that they share: on
- * four processors that moved 26 to 60 GB/s from core to core instead of 7 to 20, on a fifth (Zen 5)
- * 60 instead of 50. But its pages have to be touched first, which takes from 0.2 ms to 1 ms. So a
- * channel begins with the small ring. The receiver measures how much time is lost without a large
- * one, and for as much the sender touches its pages, slice by slice; then it changes over, once.
- * From then on each packet carries a mark.
+ * four processors that moved 26 to 60 GB/s from core to core instead of 7 to 20; on a fifth (Zen 5)
+ * 256 KiB do as well. But the pages of a large ring have to be touched first, which takes from
+ * 0.2 ms to 1 ms. So a channel begins with the small ring. The receiver measures how much time is
+ * lost without a large one, and for as much the sender touches pages, slice by slice; then it
+ * changes over, once. From then on each packet carries a mark.
  *
  * The first word of a slot is stored last (release). It holds the number of the packet, counted
  * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before

@@ -25,12 +25,12 @@
 #include <sys/uio.h>
 
 enum {
-    EAGER_PACKET = 16384,  /* bytes of the longest message that is worth one packet */
-    BATCH = 32,            /* packets taken from one peer before the others get their turn */
-    SAMPLE_BYTES = 2048,   /* of a packet that is worth measuring, */
-    SAMPLE_EVERY = 32,     /* which one of so many is */
-    SAMPLE_COST_NS = 60,   /* of the clock, and for what is not copying */
-    LARGE_RING_SPEED = 85, /* bytes copied out in a ns, at most */
+    EAGER_PACKET = 16384, /* bytes of the longest message that is worth one packet */
+    BATCH = 32,           /* packets taken from one peer before the others get their turn */
+    SAMPLE_BYTES = 2048,  /* of a packet that is worth measuring, */
+    SAMPLE_EVERY = 32,    /* which one of so many is */
+    SAMPLE_COST_NS = 60,  /* of the clock, and for what is not copying */
+    GOOD_SPEED = 50,      /* bytes copied out in a ns: no large ring is much faster */
 };
 
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
@@ -121,12 +121,11 @@ static weft_path_kind_t *kind_of_message(uint64_t address, const void *to, size_
                           bytes);
 }
 
-/* `count` times `bytes` bytes have come in `ns` each; what a large ring would not take of it, is
- * lost. */
+/* `count` times `bytes` bytes have come, in `ns` each, which may be longer than it should. */
 static void count_lost(const peer_t *peer, int64_t ns, size_t bytes, int count)
 {
     atomic_ullong *lost_ns = &peer->in.channel.credit->lost_ns;
-    int64_t lost = ns - (int64_t)(bytes / LARGE_RING_SPEED);
+    int64_t lost = ns - (int64_t)(bytes / GOOD_SPEED);
     if (peer->in.channel.large == NULL || lost <= 0)
         return;
     uint64_t before = atomic_load_explicit(lost_ns, memory_order_relaxed);
