@@ -23,6 +23,7 @@ enum {
     PAGE = 4096,
     DATA_BYTES_MIN = 4096,
     DATA_BYTES_MAX = 256 * 1024,
+    DATA_BYTES_CROWDED = 64 * 1024,
     LARGE_BYTES_MIN = 512 * 1024, /* smaller ones are no faster than the others */
     LARGE_BYTES_MAX = 2 * 1024 * 1024,
     PATH_BYTES = 320,
@@ -105,10 +106,13 @@ static size_t ring_bytes_for(int ranks, size_t bytes, size_t most)
     return ring;
 }
 
-/* Few pairs send so much that they get a large ring, but many may talk. */
+/* Few pairs send so much that they get a large ring, but many may talk. Where all of them together
+ * would no longer fit into the caches, rings are shorter. */
 static size_t data_bytes_for(int ranks)
 {
-    return ring_bytes_for(ranks, weft_config.SHM_BYTES / 4, DATA_BYTES_MAX);
+    size_t cached = ring_bytes_for(ranks, weft_config.SHM_BYTES / 64, DATA_BYTES_MAX);
+    size_t bytes = ring_bytes_for(ranks, weft_config.SHM_BYTES / 4, DATA_BYTES_CROWDED);
+    return cached > bytes ? cached : bytes;
 }
 
 /* As large as a core's own cache, which has to hold the buffers of the program as well. */

@@ -25,6 +25,7 @@
 #include <sys/uio.h>
 
 enum {
+    MESSAGES_AHEAD = 4,
     EAGER_PACKET = 16384, /* bytes of the longest message that is worth one packet */
     BATCH = 32,           /* packets taken from one peer before the others get their turn */
     SAMPLE_BYTES = 2048,  /* of a packet that is worth measuring, */
@@ -322,11 +323,13 @@ static bool shares_pids(int local_rank)
     return weft_segment_block(&shm.segment, local_rank)->pid_namespace == shm.own->pid_namespace;
 }
 
-/* What goes unasked fits into the ring, so that a sender can leave it there and go on. */
+/* What goes unasked fits into the ring, so that a sender can leave it there and go on. Where the
+ * receiver may be away from its core, that holds for several messages. */
 static size_t split_max(void)
 {
     size_t ring = shm.segment.header->data_bytes;
-    return weft_config.EAGER_MAX < ring ? weft_config.EAGER_MAX : ring;
+    size_t most = weft_world.is_oversubscribed ? ring / MESSAGES_AHEAD : ring;
+    return weft_config.EAGER_MAX < most ? weft_config.EAGER_MAX : most;
 }
 
 static void open_peer(int local_rank, int process, bool can_read)
