@@ -145,6 +145,8 @@ def table(data):
            f"below {near:g} ns, else far. {mixed} of {len(data['runs'])} runs saw a change and are left out.")
     for section in found:
         yield from section_text(data, section)
+    if data.get("limits"):
+        yield f"\n## Limits of the machine\n\nBy `node_limits.c`, at the beginning:\n\n```\n{data['limits']}```"
     yield "\nLibraries: " + "; ".join(dict.fromkeys(m["library"] for m in data["mpis"] if m["library"])) + "."
     if is_on_hosts:
         yield "\nSettings: " + "; ".join(f"{m['label']}: `{m['how']}`" for m in data["mpis"] if m["name"] != BOUND) + "."
