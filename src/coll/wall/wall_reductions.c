@@ -28,11 +28,13 @@ static int reduce_prefix(weft_wall_t *wall, const weft_coll_args_t *args, int op
     const char *in = weft_fold_input(args);
     char *out = args->recv_buf;
     size_t size = args->recv_type->size, most = weft_wall_elements(wall, args->recv_type, 1);
+    bool has_own = weft_fold_has_input(args, wall->rank);
     stamp_vector(wall, args);
     for (size_t done = 0; done < args->recv_count; done += most) {
         weft_fold_t fold =
             weft_fold_of(args, operands, weft_wall_least(args->recv_count - done, most));
         size_t bytes = fold.count * size;
+        fold.own = has_own ? in + done * size : NULL;
         if (!post_elements(wall, in + done * size, bytes) || !weft_fold_read(wall, &fold, bytes, 0))
             break;
         if (operands > 0)
@@ -56,13 +58,13 @@ static int run_exscan(weft_wall_t *wall, const weft_coll_args_t *args)
     return reduce_prefix(wall, args, wall->rank);
 }
 
-/* In place the root posts its operand, as the result would be written over it too early. */
 static bool reduce_chunk(weft_wall_t *wall, const weft_coll_args_t *args, size_t done,
                          weft_fold_t *fold)
 {
     size_t size = fold->type->size, bytes = fold->count * size;
     const char *in = weft_fold_input(args) + done * size;
-    bool is_root = wall->rank == args->root, has_data = !is_root || weft_is_in_place(args);
+    bool is_root = wall->rank == args->root;
+    bool has_data = !is_root || !weft_fold_has_input(args, wall->rank);
     if (!(has_data ? post_elements(wall, in, bytes) : weft_wall_signal(wall)))
         return false;
     if (!is_root)
@@ -90,13 +92,27 @@ static int run_reduce(weft_wall_t *wall, const weft_coll_args_t *args)
 
 /* ---- every member reduces a slice ---- */
 
-/* Post a chunk, then this member's slice of the result. */
+/* Post `bytes` bytes, but not those from `first` to `end`: nobody reads them there. */
+static bool post_around(weft_wall_t *wall, const char *from, size_t bytes, size_t first, size_t end)
+{
+    char *room = weft_wall_room(wall, bytes);
+    if (room == NULL)
+        return false;
+    weft_copy(room, from, first);
+    weft_copy(room + end, from + end, bytes - end);
+    weft_wall_post(wall);
+    return true;
+}
+
+/* Post the slices of a chunk that others reduce, then this member's slice of the result. */
 static bool post_slice(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t count)
 {
     size_t size = args->recv_type->size, first = weft_part(count, wall->rank, wall->size);
     size_t end = weft_part(count, wall->rank + 1, wall->size);
+    const char *in = weft_fold_input(args) + done * size;
     weft_fold_t fold = weft_fold_of(args, wall->size, end - first);
-    if (!post_elements(wall, weft_fold_input(args) + done * size, count * size) ||
+    fold.own = in + first * size;
+    if (!post_around(wall, in, count * size, first * size, end * size) ||
         !weft_fold_read(wall, &fold, count * size, first * size))
         return false;
     void *room = weft_wall_room(wall, fold.count * size);

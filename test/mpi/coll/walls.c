@@ -60,16 +60,38 @@ static void check_allgather(int bytes, int round)
         EXPECT(is_wrong(all + (size_t)i * (size_t)bytes, i, bytes, round), 0);
 }
 
+static int sum_of(int index, int ranks, int round)
+{
+    int sum = 0;
+    for (int rank = 0; rank < ranks; rank++)
+        sum += byte_of(rank, index, round);
+    return sum % 256;
+}
+
 static void check_allreduce(int bytes, int round)
 {
     give(bytes, round);
     MPI_Allreduce(given, gotten, bytes, MPI_UNSIGNED_CHAR, MPI_SUM, MPI_COMM_WORLD);
-    for (int i = 0; i < bytes; i += bytes / 97 + 1) {
-        unsigned char sum = 0;
-        for (int rank = 0; rank < expect_size; rank++)
-            sum = (unsigned char)(sum + byte_of(rank, i, round));
-        EXPECT(gotten[i], sum);
-    }
+    for (int i = 0; i < bytes; i += bytes / 97 + 1)
+        EXPECT(gotten[i], sum_of(i, expect_size, round));
+}
+
+/* The result is written over operands that are still to be read. */
+static void check_in_place(int bytes, int root)
+{
+    give(bytes, 1);
+    MPI_Allreduce(MPI_IN_PLACE, given, bytes, MPI_UNSIGNED_CHAR, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < bytes; i += bytes / 97 + 1)
+        EXPECT(given[i], sum_of(i, expect_size, 1));
+    give(bytes, 2);
+    MPI_Reduce(expect_rank == root ? MPI_IN_PLACE : given, given, bytes, MPI_UNSIGNED_CHAR, MPI_SUM,
+               root, MPI_COMM_WORLD);
+    for (int i = 0; expect_rank == root && i < bytes; i += bytes / 97 + 1)
+        EXPECT(given[i], sum_of(i, expect_size, 2));
+    give(bytes, 3);
+    MPI_Scan(MPI_IN_PLACE, given, bytes, MPI_UNSIGNED_CHAR, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < bytes; i += bytes / 97 + 1)
+        EXPECT(given[i], sum_of(i, expect_rank + 1, 3));
 }
 
 static void test_lengths(void)
@@ -81,6 +103,7 @@ static void test_lengths(void)
         check_bcast(lengths[i], i % expect_size);
         check_allreduce(lengths[i], i);
         check_allgather(lengths[i], i);
+        check_in_place(lengths[i], i % expect_size);
     }
 }
 
