@@ -14,6 +14,7 @@ enum {
     ROUNDS = 6,
     AHEAD = 100,
     LONGEST = 600000,
+    LONG_USE = 120,
 };
 
 static unsigned char *given, *gotten, *all;
@@ -124,6 +125,13 @@ static void test_ahead(int bytes)
     MPI_Comm_free(&comm);
 }
 
+/* After so many bytes the whole ring comes into use where loops copy. */
+static void test_long_use(void)
+{
+    for (int i = 0; i < LONG_USE; i++)
+        check_bcast(LONGEST, 0);
+}
+
 /* Communicators of changing members, some with a wall and some without, made and freed. */
 static void test_many(void)
 {
@@ -201,6 +209,7 @@ int main(int argc, char **argv)
     test_ahead(50000);
     test_many();
     test_nonblocking_between();
+    test_long_use();
     test_lengths();
     if (argc > 1)
         test_disagreement();
