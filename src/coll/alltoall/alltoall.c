@@ -170,11 +170,13 @@ const weft_algorithm_t weft_alltoall_algorithms[] = {
 const weft_algorithm_t weft_alltoallv_algorithms[] = {
     {"direct", alltoallv_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
     {"batched", alltoallv_batched, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
+    {"wall", weft_wall_alltoallv, WEFT_NEEDS_WALL, "1 post a rank, read by all", NULL, 0},
     {0},
 };
 
 const weft_algorithm_t weft_alltoallw_algorithms[] = {
     {"direct", alltoallw_direct, 0, "1 round, p - 1 messages a rank", NULL, 0},
     {"batched", alltoallw_batched, 0, "p - 1 messages a rank, 32 at a time", NULL, 0},
+    {"wall", weft_wall_alltoallw, WEFT_NEEDS_WALL, "1 post a rank, read by all", NULL, 0},
     {0},
 };

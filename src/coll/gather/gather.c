@@ -150,5 +150,6 @@ const weft_algorithm_t weft_gather_algorithms[] = {
 
 const weft_algorithm_t weft_gatherv_algorithms[] = {
     {"flat", gatherv_flat, 0, "1 round, p - 1 messages at the root", NULL, 0},
+    {"wall", weft_wall_gatherv, WEFT_NEEDS_WALL, "1 post a rank, read by the root", NULL, 0},
     {0},
 };

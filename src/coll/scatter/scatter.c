@@ -155,5 +155,6 @@ const weft_algorithm_t weft_scatter_algorithms[] = {
 
 const weft_algorithm_t weft_scatterv_algorithms[] = {
     {"flat", scatterv_flat, 0, "1 round, p - 1 messages at the root", NULL, 0},
+    {"wall", weft_wall_scatterv, WEFT_NEEDS_WALL, "1 post of the root", NULL, 0},
     {0},
 };

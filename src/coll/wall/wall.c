@@ -22,7 +22,6 @@ enum {
      * small ring is as good at 64 KiB, and at 1 MiB, where it leaves room in the caches, takes 0.5
      * (bcast) to 0.8 (allreduce) of the time. */
     POSTED_BEFORE = 64 << 20,
-    COLL_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
 /* Wake those that sleep. */
@@ -42,8 +41,8 @@ static int seen_by_others(int error)
     return error == MPI_ERR_TRUNCATE ? MPI_ERR_OTHER : error;
 }
 
-/* Sets the error, with the text of weft_fail, and tells the others, which may sleep. */
-static void give_up(weft_wall_t *wall, int error)
+/* The others may sleep. */
+void weft_wall_give_up(weft_wall_t *wall, int error)
 {
     wall->error = error;
     atomic_store(&wall->strip->state.given_up, (unsigned)seen_by_others(error));
@@ -133,7 +132,7 @@ static void end_if_in_vain(waiting_t *its)
     int error = check_member(its->wall, its->member);
     if (error == MPI_SUCCESS || is_there(its->wall, its->member, its->number))
         return;
-    give_up(its->wall, error);
+    weft_wall_give_up(its->wall, error);
     its->is_over = true;
 }
 
@@ -279,24 +278,39 @@ void weft_wall_post(weft_wall_t *wall)
 
 /* ---- reading ---- */
 
+static const uint64_t bytes_mask = (UINT64_C(1) << WEFT_STAMP_SHIFT) - 1;
+
 void weft_wall_disagree(weft_wall_t *wall, int member)
 {
-    uint64_t bytes_mask = (UINT64_C(1) << COLL_SHIFT) - 1;
     uint64_t its = post_of(wall, member, wall->number)->stamp, own = wall->stamp;
-    weft_coll_t coll = (weft_coll_t)(its >> COLL_SHIFT);
-    int error = weft_fail(
-        MPI_ERR_TRUNCATE,
-        "the ranks disagree: %s of %llu bytes at rank %d, %s of %llu bytes at rank %d",
-        weft_coll_name((weft_coll_t)(own >> COLL_SHIFT)), (unsigned long long)(own & bytes_mask),
-        wall->rank, coll < WEFT_COLLS ? weft_coll_name(coll) : "another call",
-        (unsigned long long)(its & bytes_mask), member);
-    give_up(wall, error);
+    weft_coll_t coll = (weft_coll_t)(its >> WEFT_STAMP_SHIFT);
+    int error =
+        weft_fail(MPI_ERR_TRUNCATE,
+                  "the ranks disagree: %s of %llu bytes at rank %d, %s of %llu bytes at rank %d",
+                  weft_coll_name((weft_coll_t)(own >> WEFT_STAMP_SHIFT)),
+                  (unsigned long long)(own & bytes_mask), wall->rank,
+                  coll < WEFT_COLLS ? weft_coll_name(coll) : "another call",
+                  (unsigned long long)(its & bytes_mask), member);
+    weft_wall_give_up(wall, error);
 }
 
 const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes)
 {
     return await(wall, member, member + 1, wall->number) ? weft_wall_data(wall, member, bytes)
                                                          : NULL;
+}
+
+bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
+{
+    if (!await(wall, member, member + 1, wall->number))
+        return false;
+    uint64_t stamp = weft_wall_post_of(wall, member)->stamp;
+    if ((stamp ^ wall->stamp) >> WEFT_STAMP_SHIFT != 0) {
+        weft_wall_disagree(wall, member);
+        return false;
+    }
+    *bytes_out = stamp & bytes_mask;
+    return true;
 }
 
 bool weft_wall_meet(weft_wall_t *wall)
@@ -313,7 +327,7 @@ int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_ar
 {
     if (__builtin_expect(wall->error != MPI_SUCCESS, 0))
         return fail_again(wall);
-    wall->stamp = (uint64_t)plan->coll << COLL_SHIFT;
+    wall->stamp = (uint64_t)plan->coll << WEFT_STAMP_SHIFT;
     int err = plan->on_wall(wall, args);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         weft_coll_explain_error(wall->comm, err);
@@ -322,7 +336,7 @@ int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_ar
 
 int weft_wall_refuse(weft_wall_t *wall, int error)
 {
-    give_up(wall, error);
+    weft_wall_give_up(wall, error);
     weft_coll_explain_error(wall->comm, error);
     return error;
 }

@@ -37,7 +37,8 @@
 
 enum {
     WEFT_WALL_MEMBERS_MOST = 128,
-    WEFT_WALL_CHUNKS = 4, /* the part of a ring that is in use holds at least so many posts */
+    WEFT_WALL_CHUNKS = 4,  /* the part of a ring that is in use holds at least so many posts */
+    WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
 typedef struct weft_wall_member {
@@ -111,6 +112,10 @@ int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_ar
  * text is that of weft_fail. */
 int weft_wall_refuse(weft_wall_t *wall, int error);
 
+/** The call under way fails with `error`, whose text is that of weft_fail, and so it does at all
+ * members that still wait for a post of this one. */
+void weft_wall_give_up(weft_wall_t *wall, int error);
+
 /** Have all members made their posts up to this number? */
 bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number);
 
@@ -125,21 +130,35 @@ void weft_wall_post(weft_wall_t *wall);
 /** The stamp of a member's post is another one: its call, or its bytes, are unlike this rank's. */
 void weft_wall_disagree(weft_wall_t *wall, int member) __attribute__((cold));
 
-/** The data of a member's post of this number, `bytes` bytes, which is there. They stay until this
- * rank makes its next post. NULL: wall->error. */
+static inline const weft_post_t *weft_wall_post_of(const weft_wall_t *wall, int member)
+{
+    return &wall->members[member].strip->posts[wall->number % WEFT_WALL_POSTS];
+}
+
+/** The data of a member's post of this number, `bytes` bytes, whose stamp has been looked at. They
+ * stay until this rank makes its next post. */
+static inline const void *weft_wall_known_data(const weft_wall_t *wall, int member, size_t bytes)
+{
+    const weft_post_t *post = weft_wall_post_of(wall, member);
+    return bytes <= WEFT_POST_DATA ? post->data : wall->members[member].ring + post->offset;
+}
+
+/** The same of a post that is there. NULL: wall->error. */
 static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t bytes)
 {
-    const weft_wall_member_t *its = &wall->members[member];
-    const weft_post_t *post = &its->strip->posts[wall->number % WEFT_WALL_POSTS];
-    if (__builtin_expect(post->stamp != wall->stamp, 0)) {
+    if (__builtin_expect(weft_wall_post_of(wall, member)->stamp != wall->stamp, 0)) {
         weft_wall_disagree(wall, member);
         return NULL;
     }
-    return bytes <= WEFT_POST_DATA ? post->data : its->ring + post->offset;
+    return weft_wall_known_data(wall, member, bytes);
 }
 
 /** The same, when it is there. */
 const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes);
+
+/** The bytes with which a member has stamped its post of this number, when it is there: for calls
+ * where this rank does not know them. False: wall->error. */
+bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out);
 
 /** A post without data. False: wall->error. */
 static inline bool weft_wall_signal(weft_wall_t *wall)
@@ -162,10 +181,10 @@ static inline size_t weft_wall_least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/** The calls of all members are for so many bytes; to be set before the first post. */
+/** This rank's next posts are stamped so: for a call for so many bytes. */
 static inline void weft_wall_stamp(weft_wall_t *wall, size_t bytes)
 {
-    wall->stamp += bytes;
+    wall->stamp = wall->stamp >> WEFT_STAMP_SHIFT << WEFT_STAMP_SHIFT | bytes;
 }
 
 #endif

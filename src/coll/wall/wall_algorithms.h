@@ -6,6 +6,14 @@
 
 #include "coll/plan.h"
 
+/* Define the algorithm `name`, which is done by run_`name`. */
+#define WEFT_WALL_PLAN(name)                                                                       \
+    void weft_wall_##name(weft_plan_t *plan, const weft_coll_args_t *args)                         \
+    {                                                                                              \
+        (void)args;                                                                                \
+        plan->on_wall = run_##name;                                                                \
+    }
+
 /* wall_moves.c */
 void weft_wall_barrier(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_bcast(weft_plan_t *plan, const weft_coll_args_t *args);
@@ -14,6 +22,12 @@ void weft_wall_scatter(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_allgather(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_allgatherv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_alltoall(weft_plan_t *plan, const weft_coll_args_t *args);
+
+/* wall_streams.c: each member knows its own counts only */
+void weft_wall_gatherv(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_scatterv(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_alltoallv(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_alltoallw(weft_plan_t *plan, const weft_coll_args_t *args);
 
 /* wall_reductions.c: each member that gets a result reduces all of every chunk, */
 void weft_wall_allreduce(weft_plan_t *plan, const weft_coll_args_t *args);

@@ -239,17 +239,10 @@ static int run_reduce_scatter(weft_wall_t *wall, const weft_coll_args_t *args)
 
 /* ---- plans ---- */
 
-#define PLAN(name)                                                                                 \
-    void weft_wall_##name(weft_plan_t *plan, const weft_coll_args_t *args)                         \
-    {                                                                                              \
-        (void)args;                                                                                \
-        plan->on_wall = run_##name;                                                                \
-    }
-
-PLAN(allreduce)
-PLAN(reduce)
-PLAN(allreduce_sliced)
-PLAN(reduce_sliced)
-PLAN(reduce_scatter)
-PLAN(scan)
-PLAN(exscan)
+WEFT_WALL_PLAN(allreduce)
+WEFT_WALL_PLAN(reduce)
+WEFT_WALL_PLAN(allreduce_sliced)
+WEFT_WALL_PLAN(reduce_sliced)
+WEFT_WALL_PLAN(reduce_scatter)
+WEFT_WALL_PLAN(scan)
+WEFT_WALL_PLAN(exscan)

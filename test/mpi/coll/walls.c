@@ -2,11 +2,13 @@
 /*
  * What walls (src/coll/wall) might get wrong: more communicators than there are walls, a root that
  * runs ahead and frees its communicator, lengths around those of a post, a chunk and a ring,
- * nonblocking collectives in between, and ranks that disagree.
+ * blocks of which only two ranks know the length, nonblocking collectives in between, and ranks
+ * that disagree.
  */
 #include "expect.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     CALLS_BEFORE_WALL = 4,
@@ -14,10 +16,13 @@ enum {
     ROUNDS = 6,
     AHEAD = 100,
     LONGEST = 600000,
+    MOST_RANKS = 16,
     LONG_USE = 120,
 };
 
-static unsigned char *given, *gotten, *all;
+static unsigned char *given, *gotten, *all, *many;
+static int counts[MOST_RANKS], displs[MOST_RANKS], other_counts[MOST_RANKS],
+    other_displs[MOST_RANKS];
 
 static void use_wall(MPI_Comm comm)
 {
@@ -94,6 +99,145 @@ static void check_in_place(int bytes, int root)
     for (int i = 0; i < bytes; i += bytes / 97 + 1)
         EXPECT(given[i], sum_of(i, expect_rank + 1, 3));
 }
+
+/* ---- counts that only two ranks know ---- */
+
+static int add_up(const int *lengths, int *begins)
+{
+    int sum = 0;
+    for (int i = 0; i < expect_size; i++) {
+        begins[i] = sum;
+        sum += lengths[i];
+    }
+    return sum;
+}
+
+/* Of very different lengths, some without bytes; the same from `from` to `to` as back. */
+static int length_between(int from, int to, int longest)
+{
+    return (from + to) % 4 == 1 ? 0 : longest >> 3 * ((from + to) % 3);
+}
+
+static void check_blocks(const unsigned char *buffer, int round)
+{
+    for (int i = 0; i < expect_size; i++)
+        EXPECT(is_wrong(buffer + displs[i], i, counts[i], round), 0);
+}
+
+static void check_gatherv(int longest, int root, int is_in_place)
+{
+    for (int i = 0; i < expect_size; i++)
+        counts[i] = length_between(root, i, longest);
+    memset(all, 0, (size_t)add_up(counts, displs));
+    give(counts[expect_rank], root);
+    is_in_place = is_in_place && expect_rank == root;
+    if (is_in_place)
+        memcpy(all + displs[root], given, (size_t)counts[root]);
+    MPI_Gatherv(is_in_place ? MPI_IN_PLACE : given, counts[expect_rank], MPI_BYTE, all, counts,
+                displs, MPI_BYTE, root, MPI_COMM_WORLD);
+    if (expect_rank == root)
+        check_blocks(all, root);
+}
+
+static void check_scatterv(int longest, int root, int is_in_place)
+{
+    for (int i = 0; i < expect_size; i++)
+        counts[i] = length_between(root, i, longest);
+    add_up(counts, displs);
+    for (int i = 0; expect_rank == root && i < expect_size; i++) {
+        for (int k = 0; k < counts[i]; k++)
+            all[displs[i] + k] = byte_of(i, k, root);
+    }
+    is_in_place = is_in_place && expect_rank == root;
+    memset(gotten, 0, (size_t)counts[expect_rank]);
+    MPI_Scatterv(all, counts, displs, MPI_BYTE, is_in_place ? MPI_IN_PLACE : gotten,
+                 counts[expect_rank], MPI_BYTE, root, MPI_COMM_WORLD);
+    if (!is_in_place)
+        EXPECT(is_wrong(gotten, expect_rank, counts[expect_rank], root), 0);
+}
+
+/* The block for rank i is that of a rank i more, so those for different ranks differ. */
+static void give_blocks(unsigned char *buffer, const int *lengths, const int *begins, int round)
+{
+    for (int i = 0; i < expect_size; i++) {
+        for (int k = 0; k < lengths[i]; k++)
+            buffer[begins[i] + k] = byte_of(expect_rank, k, round + i);
+    }
+}
+
+static void check_from_all(const unsigned char *buffer, int round)
+{
+    for (int i = 0; i < expect_size; i++)
+        EXPECT(is_wrong(buffer + displs[i], i, counts[i], round + expect_rank), 0);
+}
+
+static void check_alltoallv(int longest, int round)
+{
+    for (int i = 0; i < expect_size; i++) {
+        other_counts[i] = length_between(expect_rank, 2 * i, longest);
+        counts[i] = length_between(i, 2 * expect_rank, longest);
+    }
+    memset(all, 0, (size_t)add_up(counts, displs));
+    add_up(other_counts, other_displs);
+    give_blocks(many, other_counts, other_displs, round);
+    MPI_Alltoallv(many, other_counts, other_displs, MPI_BYTE, all, counts, displs, MPI_BYTE,
+                  MPI_COMM_WORLD);
+    check_from_all(all, round);
+}
+
+static void check_alltoallv_in_place(int longest, int round)
+{
+    for (int i = 0; i < expect_size; i++)
+        counts[i] = length_between(expect_rank, i, longest);
+    add_up(counts, displs);
+    give_blocks(all, counts, displs, round);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, all, counts, displs, MPI_BYTE,
+                  MPI_COMM_WORLD);
+    check_from_all(all, round);
+}
+
+/* Odd ranks receive every second byte only. */
+static void check_alltoallw(int longest, int round)
+{
+    MPI_Datatype in_types[MOST_RANKS], out_types[MOST_RANKS], every_second;
+    MPI_Type_create_resized(MPI_BYTE, 0, 2, &every_second);
+    MPI_Type_commit(&every_second);
+    int step = expect_rank % 2 + 1;
+    for (int i = 0; i < expect_size; i++) {
+        other_counts[i] = length_between(expect_rank, 2 * i, longest / 2);
+        counts[i] = length_between(i, 2 * expect_rank, longest / 2);
+        in_types[i] = MPI_BYTE;
+        out_types[i] = step == 2 ? every_second : MPI_BYTE;
+    }
+    memset(all, 0, 2 * (size_t)add_up(counts, displs));
+    add_up(other_counts, other_displs);
+    give_blocks(many, other_counts, other_displs, round);
+    for (int i = 0; i < expect_size; i++)
+        displs[i] *= step;
+    MPI_Alltoallw(many, other_counts, other_displs, in_types, all, counts, displs, out_types,
+                  MPI_COMM_WORLD);
+    for (int i = 0; i < expect_size; i++) {
+        for (int k = 0; k < counts[i]; k += counts[i] / 97 + 1)
+            EXPECT(all[displs[i] + k * step], byte_of(i, k, round + expect_rank));
+    }
+    MPI_Type_free(&every_second);
+}
+
+static void test_unequal(void)
+{
+    static const int lengths[] = {0, 1, 9, 100, 240, 1000, 20000, 65536, 131073, LONGEST};
+    for (int i = 0; i < (int)(sizeof(lengths) / sizeof(lengths[0])); i++) {
+        for (int is_in_place = 0; is_in_place < 2; is_in_place++) {
+            check_gatherv(lengths[i], i % expect_size, is_in_place);
+            check_scatterv(lengths[i], (i + 1) % expect_size, is_in_place);
+        }
+        check_alltoallv(lengths[i], i);
+        check_alltoallv_in_place(lengths[i], i);
+        check_alltoallw(lengths[i], i);
+    }
+}
+
+/* ---- equal lengths ---- */
 
 static void test_lengths(void)
 {
@@ -196,6 +340,50 @@ static void test_disagreement(void)
     MPI_Comm_free(&comm);
 }
 
+/* A rank whose block is longer, or shorter, than what another rank expects of it. */
+static void check_unequal_disagreement(int coll, int sent, int expected)
+{
+    MPI_Comm comm;
+    int class;
+    if (expect_size == 1)
+        return;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    use_wall(comm);
+    for (int i = 0; i < expect_size; i++) {
+        other_counts[i] = expect_rank == 1 && i == 0 ? sent : expected;
+        counts[i] = expected;
+        displs[i] = i * LONGEST;
+    }
+    if (coll == 0) /* rank 1 sends to the root 0 */
+        MPI_Error_class(
+            MPI_Gatherv(given, other_counts[0], MPI_BYTE, all, counts, displs, MPI_BYTE, 0, comm),
+            &class);
+    else if (coll == 1) /* the root 1 sends to rank 0 */
+        MPI_Error_class(
+            MPI_Scatterv(many, other_counts, displs, MPI_BYTE, gotten, expected, MPI_BYTE, 1, comm),
+            &class);
+    else
+        MPI_Error_class(MPI_Alltoallv(many, other_counts, displs, MPI_BYTE, all, counts, displs,
+                                      MPI_BYTE, comm),
+                        &class);
+    if (expect_rank == 0)
+        EXPECT(class, MPI_ERR_TRUNCATE);
+    else
+        EXPECT(class == MPI_SUCCESS || class == MPI_ERR_OTHER, 1);
+    MPI_Comm_free(&comm);
+}
+
+static void test_unequal_disagreement(void)
+{
+    for (int coll = 0; coll < 3; coll++) {
+        check_unequal_disagreement(coll, 5, 4);
+        check_unequal_disagreement(coll, 200000, 300);
+        if (expect_size == 2) /* more ranks may use messages, which may be shorter */
+            check_unequal_disagreement(coll, 0, 400);
+    }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -203,18 +391,23 @@ int main(int argc, char **argv)
     given = malloc(LONGEST);
     gotten = malloc(LONGEST);
     all = malloc((size_t)LONGEST * (size_t)expect_size);
+    many = malloc((size_t)LONGEST * (size_t)expect_size);
     use_wall(MPI_COMM_WORLD);
     test_lengths();
+    test_unequal();
     test_ahead(8);
     test_ahead(50000);
     test_many();
     test_nonblocking_between();
     test_long_use();
     test_lengths();
-    if (argc > 1)
+    if (argc > 1) {
         test_disagreement();
+        test_unequal_disagreement();
+    }
     free(given);
     free(gotten);
     free(all);
+    free(many);
     return expect_end();
 }
