@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-enum { BLOCK_BYTES = 8192 }; /* of the result, which stays in the nearest cache */
+/* Of the result, which stays in the nearest cache. Where it is copied from there, fewer and longer
+ * copies are better: blocks of 16 KiB take 0.95 of the time of 8. */
+enum { BLOCK_BYTES = 8192, COPIED_BYTES = 16384 };
 
 static void fold_block(const weft_fold_t *its, weft_reduce3_fn_t kernel, size_t first, size_t count,
                        char *out)
@@ -18,20 +20,31 @@ static void fold_block(const weft_fold_t *its, weft_reduce3_fn_t kernel, size_t 
     }
 }
 
-void weft_fold(const weft_fold_t *its, void *out)
+/* Block by block; copy: NULL, or where a second copy of the result goes. */
+static void fold_blocks(const weft_fold_t *its, size_t block, char *out, char *copy)
 {
     weft_reduce3_fn_t kernel = weft_op_kernel3(its->op, its->type);
-    size_t block = BLOCK_BYTES / its->type->size;
-    if (its->operands == 1) {
-        memmove(out, its->at[0], its->count * its->type->size);
-        return;
-    }
-    if (its->operands == 2)
-        block = its->count;
+    size_t size = its->type->size;
     for (size_t first = 0; first < its->count; first += block) {
-        size_t rest = its->count - first;
-        fold_block(its, kernel, first, rest < block ? rest : block, out);
+        size_t count = weft_wall_least(its->count - first, block);
+        fold_block(its, kernel, first, count, out);
+        if (copy != NULL)
+            weft_copy(copy + first * size, out + first * size, count * size);
     }
+}
+
+void weft_fold(const weft_fold_t *its, void *out)
+{
+    if (its->operands == 1)
+        memmove(out, its->at[0], its->count * its->type->size);
+    else
+        fold_blocks(its, its->operands == 2 ? its->count : BLOCK_BYTES / its->type->size, out,
+                    NULL);
+}
+
+void weft_fold_twice(const weft_fold_t *its, void *out, void *copy)
+{
+    fold_blocks(its, COPIED_BYTES / its->type->size, out, copy);
 }
 
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset)

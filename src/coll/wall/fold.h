@@ -20,6 +20,10 @@ typedef struct weft_fold {
 /** out = at[0] op at[1] op ...; `out` may be at[0] or at[1]. */
 void weft_fold(const weft_fold_t *its, void *out);
 
+/** The same of two operands or more, to two places: what is copied to the second is still in the
+ * nearest cache, and `copy` may be any at[i]. */
+void weft_fold_twice(const weft_fold_t *its, void *out, void *copy);
+
 /** The operands of the members up to `its->operands` - 1, from their posts of this number. Each has
  * `bytes` bytes, and its elements begin `offset` bytes behind the start. False: wall->error. */
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset);

@@ -104,8 +104,20 @@ static bool post_around(weft_wall_t *wall, const char *from, size_t bytes, size_
     return true;
 }
 
+/* This member's slice of the result, for its caller and for the others. In place, from the third
+ * rank on, the caller's slice is an operand that has to be read before it is written. */
+static void fold_slice(const weft_wall_t *wall, const weft_coll_args_t *args,
+                       const weft_fold_t *fold, char *room, char *out)
+{
+    if (weft_fold_has_input(args, wall->rank))
+        weft_fold_twice(fold, out, room);
+    else
+        weft_fold_twice(fold, room, out);
+}
+
 /* Post the slices of a chunk that others reduce, then this member's slice of the result. */
-static bool post_slice(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t count)
+static bool post_slice(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t count,
+                       bool has_result)
 {
     size_t size = args->recv_type->size, first = weft_part(count, wall->rank, wall->size);
     size_t end = weft_part(count, wall->rank + 1, wall->size);
@@ -115,21 +127,25 @@ static bool post_slice(weft_wall_t *wall, const weft_coll_args_t *args, size_t d
     if (!post_around(wall, in, count * size, first * size, end * size) ||
         !weft_fold_read(wall, &fold, count * size, first * size))
         return false;
-    void *room = weft_wall_room(wall, fold.count * size);
+    char *room = weft_wall_room(wall, fold.count * size);
     if (room == NULL)
         return false;
-    weft_fold(&fold, room);
+    if (has_result)
+        fold_slice(wall, args, &fold, room, (char *)args->recv_buf + (done + first) * size);
+    else
+        weft_fold(&fold, room);
     weft_wall_post(wall);
     return true;
 }
 
+/* Those that others have reduced. */
 static bool take_slices(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t count)
 {
     size_t size = args->recv_type->size;
     char *out = (char *)args->recv_buf + done * size;
     if (!weft_wall_await_all(wall))
         return false;
-    for (int i = 0; i < wall->size; i++) {
+    for (int i = 1; i < wall->size; i++) {
         int member = (wall->rank + i) % wall->size;
         size_t first = weft_part(count, member, wall->size);
         size_t bytes = (weft_part(count, member + 1, wall->size) - first) * size;
@@ -147,7 +163,7 @@ static int reduce_by_slices(weft_wall_t *wall, const weft_coll_args_t *args, boo
     stamp_vector(wall, args);
     for (size_t done = 0; done < args->recv_count; done += most) {
         size_t count = weft_wall_least(args->recv_count - done, most);
-        if (!post_slice(wall, args, done, count) ||
+        if (!post_slice(wall, args, done, count, has_result) ||
             (has_result && !take_slices(wall, args, done, count)))
             break;
     }
