@@ -13,7 +13,7 @@ from torch.utils import cpp_extension  # noqa: E402
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 SOURCES = ["description", "operation", "alarm", "work", "progress", "types", "host_path",
-           "bootstrap", "meeting", "library", "mail", "audit", "loss", "group", "call", "tensor_lists", "reductions",
+           "bootstrap", "meeting", "library", "mail", "audit", "loss", "reunion", "group", "call", "tensor_lists", "reductions",
            "sparse", "gathers", "exchanges", "barriers", "bindings"]
 
 

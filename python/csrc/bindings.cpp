@@ -3,6 +3,7 @@
 #include "bootstrap.h"
 #include "group.h"
 #include "loss.h"
+#include "reunion.h"
 
 #include <pybind11/chrono.h>
 #include <pybind11/stl.h>
@@ -31,6 +32,8 @@ PYBIND11_MODULE(_C, module)
     group.attr("audits_itself") = true;
     group.def("report", &ProcessGroupWeft::report, py::arg("as_json"),
               py::call_guard<py::gil_scoped_release>());
+    group.def("agree", &ProcessGroupWeft::agree, py::arg("good"),
+              py::call_guard<py::gil_scoped_release>());
     using weft_torch::Recovery;
     py::class_<Recovery>(module, "Recovery")
         .def(py::init([](const c10::intrusive_ptr<ProcessGroupWeft> &of) {
@@ -40,6 +43,19 @@ PYBIND11_MODULE(_C, module)
         .def_property_readonly("survivors", &Recovery::survivors)
         .def_property_readonly("rank", &Recovery::rank)
         .def("share", &Recovery::share, py::arg("text"), py::call_guard<py::gil_scoped_release>());
+    using weft_torch::Reunion;
+    py::class_<Reunion>(module, "Reunion")
+        .def(py::init<>(), py::call_guard<py::gil_scoped_release>())
+        .def_property_readonly("rank", &Reunion::rank)
+        .def_property_readonly("size", &Reunion::size)
+        .def("share", &Reunion::share, py::arg("text"), py::call_guard<py::gil_scoped_release>())
+        .def("agree", &Reunion::agree, py::arg("good"), py::call_guard<py::gil_scoped_release>())
+        .def("end", &Reunion::end, py::call_guard<py::gil_scoped_release>());
+    module.def("ranks_come_again", &weft_torch::ranks_come_again);
+    module.def("mpi_runs", [] { return weft_torch::Library::instance().runs(); });
+    module.def(
+        "revoke_all", [] { weft_torch::Library::instance().revoke_all(); },
+        py::call_guard<py::gil_scoped_release>());
     module.def(
         "close_at_exit",
         [](std::optional<double> limit_s) {

@@ -61,9 +61,11 @@ std::string mpi_error_text(int err)
 
 void check_mpi(int err, const char *call)
 {
-    if (C10_UNLIKELY(err != MPI_SUCCESS))
-        C10_THROW_ERROR(DistBackendError,
-                        std::string("weft: ") + call + ": " + mpi_error_text(err));
+    if (C10_LIKELY(err == MPI_SUCCESS))
+        return;
+    if (is_loss(err))
+        std::rethrow_exception(loss_error(std::string(call) + ": " + mpi_error_text(err), {}));
+    C10_THROW_ERROR(DistBackendError, std::string("weft: ") + call + ": " + mpi_error_text(err));
 }
 
 void check_mpi(int err, const Description &about)

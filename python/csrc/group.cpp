@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "group.h"
 
-#include "meeting.h"
+#include "loss.h"
+#include "reunion.h"
 #include "stream_path.h"
 
 #include <ATen/ATen.h>
@@ -10,6 +11,7 @@
 #include <mpix.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace weft_torch
 {
@@ -29,12 +31,7 @@ ProcessGroupWeft::ProcessGroupWeft(const StorePtr &store, int rank, int size,
 {
     library_.hold(store, rank, size);
     try {
-        const std::string &name = options_->group_name;
-        Meeting meeting = meet(*store, name, rank, size, library_.mpi_rank(), options_->timeout);
-        std::string tag = "torch/" + name + "/" + std::to_string(meeting.generation);
-        comm_ = library_.make_comm(meeting.mpi_ranks, tag);
-        identity_ =
-            std::make_shared<GroupIdentity>(name, rank, size, std::move(meeting.mpi_ranks), comm_);
+        make_comm(*store);
         host_ = std::make_unique<HostPath>(comm_);
         streams_ = make_stream_paths(comm_);
         if (c10d::debug_level() == c10d::DebugLevel::Detail)
@@ -43,7 +40,39 @@ ProcessGroupWeft::ProcessGroupWeft(const StorePtr &store, int rank, int size,
         library_.let_go();
         throw;
     }
+    library_.add_comm(comm_);
     init();
+}
+
+// The default group of a job whose ranks come again has its communicator without a meeting.
+void ProcessGroupWeft::make_comm(c10d::Store &store)
+{
+    const std::string &name = options_->group_name;
+    std::vector<int> members(static_cast<size_t>(getSize()));
+    std::iota(members.begin(), members.end(), 0);
+    if (options_->global_ranks_in_group.empty())
+        comm_ = library_.take_first_comm(getSize());
+    if (comm_ == MPI_COMM_NULL) {
+        Meeting meeting = meet_members(store);
+        members = std::move(meeting.mpi_ranks);
+        comm_ =
+            library_.make_comm(members, "torch/" + name + "/" + std::to_string(meeting.generation));
+    }
+    identity_ =
+        std::make_shared<GroupIdentity>(name, getRank(), getSize(), std::move(members), comm_);
+}
+
+Meeting ProcessGroupWeft::meet_members(c10d::Store &store)
+{
+    try {
+        return meet(store, options_->group_name, getRank(), getSize(), library_.mpi_rank(),
+                    options_->timeout, [this] { library_.check_all_there(); });
+    } catch (const c10::DistNetworkError &error) {
+        if (!library_.has_all())
+            throw;
+        std::rethrow_exception(loss_error(
+            std::string("a group cannot be made: the store of rank 0: ") + error.what(), {}));
+    }
 }
 
 ProcessGroupWeft::~ProcessGroupWeft()
@@ -58,6 +87,7 @@ void ProcessGroupWeft::leave()
         return;
     if (library_.runs()) {
         streams_.reset();
+        library_.remove_comm(comm_);
         std::lock_guard<std::mutex> lock(identity_->mutex);
         identity_->comm = MPI_COMM_NULL;
         MPI_Comm_free(&comm_);
@@ -73,6 +103,12 @@ std::string ProcessGroupWeft::report(bool as_json) const
     std::vector<char> text(static_cast<size_t>(bytes) + 1);
     check_mpi(MPIX_Comm_report(comm_, form, bytes + 1, text.data(), &bytes), "MPIX_Comm_report");
     return std::string(text.data());
+}
+
+bool ProcessGroupWeft::agree(bool good) const
+{
+    check_open("agree");
+    return agree_on(comm_, good, "agree in group \"" + identity_->name + "\"");
 }
 
 void ProcessGroupWeft::shutdown()

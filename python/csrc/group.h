@@ -4,6 +4,7 @@
 
 #include "audit.h"
 #include "library.h"
+#include "meeting.h"
 #include "path.h"
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -37,6 +38,9 @@ class ProcessGroupWeft : public c10d::Backend
     {
         return options_;
     }
+    /** Whether `good` was said by all ranks of the group; collective. All throw a RankLost if one of
+     * them is lost. */
+    bool agree(bool good) const;
     /** What mpirun --report shows, for the ranks of the group, as text or JSON; collective. */
     std::string report(bool as_json) const;
 
@@ -114,6 +118,8 @@ class ProcessGroupWeft : public c10d::Backend
     friend class Call;
     friend class Recovery;
 
+    void make_comm(c10d::Store &store);
+    Meeting meet_members(c10d::Store &store);
     at::Tensor gathered(at::Tensor tensor, Milliseconds timeout);
     void leave();
     void check_open(const char *operation) const;

@@ -2,8 +2,12 @@
 #include "library.h"
 
 #include "bootstrap.h"
+#include "loss.h"
+
+#include <mpix.h>
 
 #include <future>
+#include <numeric>
 
 namespace weft_torch
 {
@@ -26,6 +30,73 @@ void Library::keep()
 {
     std::lock_guard<std::mutex> lock(mutex_);
     holders_++;
+}
+
+MPI_Comm Library::hold_all()
+{
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!runs())
+        start(nullptr, -1, 0);
+    try {
+        if (all_ == MPI_COMM_NULL)
+            make_comms_of_all();
+    } catch (...) {
+        if (holders_ == 0)
+            stop();
+        throw;
+    }
+    holders_++;
+    return all_;
+}
+
+// The first group has a communicator from the start, so that no rank can be lost while it is made.
+void Library::make_comms_of_all()
+{
+    int size = 0;
+    MPI_Group_size(world_, &size);
+    std::vector<int> members(static_cast<size_t>(size));
+    std::iota(members.begin(), members.end(), 0);
+    all_ = make_comm(members, "torch of all");
+    first_ = make_comm(members, "torch first");
+}
+
+MPI_Comm Library::take_first_comm(int size)
+{
+    int first_size = 0;
+    if (first_ != MPI_COMM_NULL)
+        MPI_Comm_size(first_, &first_size);
+    return first_size == size ? first_.exchange(MPI_COMM_NULL) : MPI_COMM_NULL;
+}
+
+void Library::check_all_there()
+{
+    if (all_ == MPI_COMM_NULL)
+        return;
+    int is_there = 0; // MPI learns of losses while it is called
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, all_, &is_there, MPI_STATUS_IGNORE);
+    std::vector<int> ranks = failed_ranks(all_);
+    if (!ranks.empty())
+        std::rethrow_exception(
+            loss_error("a group cannot be made: lost ranks of the job: " + rank_list(ranks), {}));
+}
+
+void Library::add_comm(MPI_Comm comm)
+{
+    std::lock_guard<std::mutex> lock(comms_mutex_);
+    comms_.insert(comm);
+}
+
+void Library::remove_comm(MPI_Comm comm)
+{
+    std::lock_guard<std::mutex> lock(comms_mutex_);
+    comms_.erase(comm);
+}
+
+void Library::revoke_all()
+{
+    std::lock_guard<std::mutex> lock(comms_mutex_);
+    for (MPI_Comm comm : comms_)
+        MPIX_Comm_revoke(comm);
 }
 
 void Library::let_go()
@@ -75,6 +146,11 @@ void Library::stop()
     if (!progress_.close())
         return;
     alarms_.close();
+    MPI_Comm first = first_.exchange(MPI_COMM_NULL);
+    for (MPI_Comm *comm : {&all_, &first}) {
+        if (*comm != MPI_COMM_NULL)
+            MPI_Comm_free(comm);
+    }
     MPI_Group_free(&world_);
     MPI_Session_finalize(&session_);
     session_ = MPI_SESSION_NULL;

@@ -7,6 +7,8 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include <set>
+
 namespace weft_torch
 {
 
@@ -23,8 +25,23 @@ class Library
     void hold(const StorePtr &store, int rank, int size);
     /** Hold it once more, while it runs. */
     void keep();
+    /** Start MPI unless it runs, and hold it, where lost ranks come again: returns a communicator of
+     * all ranks of the job, which is the library's. */
+    MPI_Comm hold_all();
+    bool has_all() const
+    {
+        return all_ != MPI_COMM_NULL;
+    }
     /** The last one to let go ends MPI, if nothing is pending. */
     void let_go();
+    /** The communicator that hold_all() has made for the first group of all ranks, or null. */
+    MPI_Comm take_first_comm(int size);
+    /** Throws a RankLost if a rank of those that hold_all() has brought together is lost. */
+    void check_all_there();
+    /** Groups add their communicators, so that revoke_all() ends all that is under way. */
+    void add_comm(MPI_Comm comm);
+    void remove_comm(MPI_Comm comm);
+    void revoke_all();
     /** At the end of the process: groups that are left are no reason to go on. MPI waits until what
      * this process has sent is received; `limit_s`: no longer than this. */
     void close_at_exit(std::optional<double> limit_s);
@@ -50,6 +67,7 @@ class Library
     {
     }
     void start(const StorePtr &store, int rank, int size);
+    void make_comms_of_all();
     void stop();
 
     std::mutex mutex_;
@@ -57,6 +75,10 @@ class Library
     MPI_Session session_ = MPI_SESSION_NULL;
     MPI_Group world_ = MPI_GROUP_NULL;
     int mpi_rank_ = -1;
+    MPI_Comm all_ = MPI_COMM_NULL;               // of hold_all()
+    std::atomic<MPI_Comm> first_{MPI_COMM_NULL}; // and for a group
+    std::mutex comms_mutex_;
+    std::set<MPI_Comm> comms_; // of the groups that there are
     AlarmClock alarms_;
     ProgressThread progress_;
 };

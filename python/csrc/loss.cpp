@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "loss.h"
 
+#include "reunion.h"
+
 #include <mpix.h>
 #include <torch/csrc/Exceptions.h>
 
@@ -42,18 +44,23 @@ std::vector<int> ranks_in(MPI_Group group, MPI_Group of)
 std::vector<int> lost_ranks(const GroupIdentity &group)
 {
     std::lock_guard<std::mutex> lock(group.mutex);
+    return group.comm == MPI_COMM_NULL ? std::vector<int>{} : failed_ranks(group.comm);
+}
+
+} // namespace
+
+std::vector<int> failed_ranks(MPI_Comm comm)
+{
     MPI_Group failed, all;
-    if (group.comm == MPI_COMM_NULL || MPIX_Comm_get_failed(group.comm, &failed) != MPI_SUCCESS)
+    if (MPIX_Comm_get_failed(comm, &failed) != MPI_SUCCESS)
         return {};
-    MPI_Comm_group(group.comm, &all);
+    MPI_Comm_group(comm, &all);
     std::vector<int> ranks = ranks_in(failed, all);
     if (failed != MPI_GROUP_EMPTY)
         MPI_Group_free(&failed);
     MPI_Group_free(&all);
     return ranks;
 }
-
-} // namespace
 
 bool is_loss(int err)
 {
@@ -68,9 +75,13 @@ bool is_loss(int err)
 std::exception_ptr loss_error(const Description &about, int err)
 {
     std::vector<int> ranks = about.group ? lost_ranks(*about.group) : std::vector<int>{};
-    return std::make_exception_ptr(
-        RankLost("weft: " + about.text() + ": failed: " + mpi_error_text(err) +
-                 "; lost ranks of the group: " + (ranks.empty() ? "not known" : rank_list(ranks))));
+    return loss_error(about.text() + ": failed: " + mpi_error_text(err), ranks);
+}
+
+std::exception_ptr loss_error(const std::string &what, const std::vector<int> &ranks)
+{
+    return std::make_exception_ptr(RankLost("weft: " + what + "; lost ranks of the group: " +
+                                            (ranks.empty() ? "not known" : rank_list(ranks))));
 }
 
 Recovery::Recovery(const ProcessGroupWeft &group) : library_(Library::instance())
@@ -97,11 +108,7 @@ Recovery::~Recovery()
 
 std::string Recovery::share(const std::string &text) const
 {
-    char shared[256] = "";
-    text.copy(shared, sizeof(shared) - 1);
-    check_mpi(MPI_Bcast(shared, sizeof(shared), MPI_CHAR, 0, comm_), "MPI_Bcast");
-    check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); // so that the text has left rank 0
-    return shared;
+    return share_text(comm_, text);
 }
 
 } // namespace weft_torch

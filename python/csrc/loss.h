@@ -13,6 +13,10 @@ namespace weft_torch
 bool is_loss(int err);
 /** The exception for it, which Python sees as a weft.RankLost. */
 std::exception_ptr loss_error(const Description &about, int err);
+/** The same where there is no operation. `ranks` are those that are known to be lost. */
+std::exception_ptr loss_error(const std::string &what, const std::vector<int> &ranks);
+/** The ranks of a communicator that this rank knows to be lost. */
+std::vector<int> failed_ranks(MPI_Comm comm);
 
 /** The ranks of a group that are left, after at least one of them has seen a loss. */
 class Recovery

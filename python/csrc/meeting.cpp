@@ -3,6 +3,7 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace weft_torch
@@ -27,8 +28,34 @@ static std::string collect(c10d::Store &store, const std::string &prefix, int si
     return all.str();
 }
 
+static bool wait_for(c10d::Store &store, const std::string &key, std::chrono::milliseconds timeout)
+{
+    try {
+        store.wait({key}, timeout);
+        return true;
+    } catch (const c10::DistStoreError &) { // the time is over
+        return false;
+    }
+}
+
+static bool wait_and_look(c10d::Store &store, const std::string &key,
+                          std::chrono::milliseconds timeout, const std::function<void()> &look)
+{
+    constexpr auto GLANCE = std::chrono::milliseconds(100);
+    auto end = std::chrono::steady_clock::now() + timeout;
+    for (;;) {
+        look();
+        auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            end - std::chrono::steady_clock::now());
+        if (left <= GLANCE)
+            return wait_for(store, key, std::max(left, std::chrono::milliseconds(1)));
+        if (wait_for(store, key, GLANCE))
+            return true;
+    }
+}
+
 Meeting meet(c10d::Store &store, const std::string &group, int rank, int size, int mpi_rank,
-             std::chrono::milliseconds timeout)
+             std::chrono::milliseconds timeout, const std::function<void()> &look)
 {
     if (size == 1)
         return {{mpi_rank}, store.add("weft/came", 1)};
@@ -39,15 +66,12 @@ Meeting meet(c10d::Store &store, const std::string &group, int rank, int size, i
     store.set(prefix + std::to_string(rank), std::to_string(mpi_rank));
     if (came % size == 0)
         store.set(prefix + "all", collect(store, prefix, size));
-    try {
-        store.wait({prefix + "all"}, timeout);
-    } catch (const c10::DistStoreError &) {
+    if (!wait_and_look(store, prefix + "all", timeout, look))
         C10_THROW_ERROR(DistBackendError,
                         "weft: group \"" + group + "\" of " + std::to_string(size) +
                             " ranks could not be made within " + std::to_string(timeout.count()) +
                             " ms: rank " + std::to_string(rank) + " waits for rank(s) " +
                             missing_ranks(store, prefix, size));
-    }
     std::istringstream all(store.get_to_str(prefix + "all"));
     for (int number; all >> number;)
         meeting.mpi_ranks.push_back(number);

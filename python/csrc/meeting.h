@@ -7,6 +7,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ struct Meeting {
     int64_t generation;         // how many times a group of this name has met in this store
 };
 
-/** Throws a DistBackendError that names the ranks that did not come within `timeout`. */
+/** Throws a DistBackendError that names the ranks that did not come within `timeout`; `look`, which is
+ * called now and then meanwhile, may throw as well. */
 Meeting meet(c10d::Store &store, const std::string &group, int rank, int size, int mpi_rank,
-             std::chrono::milliseconds timeout);
+             std::chrono::milliseconds timeout, const std::function<void()> &look);
 
 } // namespace weft_torch

@@ -20,6 +20,10 @@ def register():
 
         launch.set_environment(os.environ)
         _audit_instead_of_wrapper()
+        if os.environ.get("WEFT_REJOIN"):
+            from weft import recovery
+
+            recovery.take_over_rendezvous()
 
 
 def _audit_instead_of_wrapper():
@@ -146,7 +150,7 @@ def __getattr__(name):
         from weft import _C
 
         return _C.ProcessGroupWeft
-    if name in ("RankLost", "recover"):
+    if name in ("RankLost", "agree", "recover", "rejoin"):
         from weft import recovery
 
         return getattr(recovery, name)

@@ -33,7 +33,7 @@ survive() {
     shift
     said=$(timeout 110 "$BUILD/mpirun" --enable-recovery "$@" 2>"$work/survive.err")
     case $said in
-    *"$end") return ;;
+    *$end) return ;;
     esac
     echo "$*: \"$said\", expected \"$end\": $(cat "$work/survive.err")"
     failures=$((failures + 1))
@@ -43,6 +43,24 @@ for ranks in 2 4 5; do
 done
 survive ": correct" -np 3 "$python" "$SOURCE/examples/torch/lose_a_rank.py" "$work"
 survive ": correct" --simulate-hosts 2 -np 4 "$python" "$SOURCE/examples/torch/lose_a_rank.py" "$work" 2
+# Ranks that are killed and come again: each of them, several at once, and one twice
+for ranks in 2 3; do
+    survive "5 rounds" --max-restarts 5 -np $ranks "$python" "$here/rejoins.py"
+done
+replace() {
+    most=$1 deaths=$2
+    shift 2
+    survive "${#deaths} ranks: loss"*": correct" --max-restarts "$most" -np ${#deaths} "$@" \
+        "$python" "$SOURCE/examples/torch/replace_a_rank.py" "$work" "$deaths"
+}
+replace 1 10
+replace 2 011
+replace 3 0210
+replace 4 2002 --simulate-hosts 2
+said=$(timeout 110 "$BUILD/mpirun" --enable-recovery --max-restarts 1 -np 2 "$python" "$SOURCE/examples/torch/replace_a_rank.py" \
+    "$work" 02 2>&1)
+[ $? = 137 ] && [ "${said#*rank 1 *is lost; ending the job, as --max-restarts is 1}" != "$said" ] ||
+    { echo "one death more than restarts: $said"; failures=$((failures + 1)); }
 
 # Over gloo under mpirun, and over Weft under torchrun. Lines that begin with a blank tell times.
 for example in torch/all_reduce torch/train_ddp torch/train_fsdp torch/pipeline torch/routing parallel/data_parallel \

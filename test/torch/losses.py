@@ -73,6 +73,8 @@ for action, name in ways[first_size % 2 * 2:]:
     if size == 1:
         break
     lose(0 if losses % 2 == 0 else size - 1, action, name)
+expect.raises(RuntimeError, ["lost ranks are not started again", "--max-restarts"], weft.rejoin, "rejoin")
+expect.equal(weft.agree(), True, "those that are left agree")
 if dist.get_rank() == 0:
     print(f"{losses} lost, {dist.get_world_size()} left")
 dist.destroy_process_group()
