@@ -65,14 +65,25 @@ _was_shown = False
 
 
 def _show_report_once(made):
-    """With TORCH_DISTRIBUTED_DEBUG=INFO or DETAIL rank 0 of the first group prints the report."""
+    """With TORCH_DISTRIBUTED_DEBUG=INFO or DETAIL rank 0 of the first group prints the report, and of the
+    first after each rejoin(), since a new process cannot know that the others have seen it."""
     global _was_shown
     if _was_shown or debug_level() == "OFF":
         return
     _was_shown = True
-    text = made.report(as_json=False)
+    from weft import recovery
+
+    try:
+        text = made.report(as_json=False)
+    except recovery.RankLost:
+        return  # the next operation says it, where the program expects it
     if made.rank() == 0:
         print(text, end="", file=sys.stderr, flush=True)
+
+
+def _show_report_again():
+    global _was_shown
+    _was_shown = False
 
 
 def debug_level():

@@ -116,6 +116,7 @@ def _meet_all(timeout):
         except RankLost:
             continue
         store = _store_of_all(reunion, timeout)
+    weft._show_report_again()
     yield store, reunion.rank, reunion.size  # torch makes the group before it drops this, which holds MPI
     raise RuntimeError("weft: the ranks of env:// cannot meet again without a new group")
 

@@ -57,6 +57,7 @@ replace 1 10
 replace 2 011
 replace 3 0210
 replace 4 2002 --simulate-hosts 2
+replace 1 10 -x TORCH_DISTRIBUTED_DEBUG=DETAIL
 said=$(timeout 110 "$BUILD/mpirun" --enable-recovery --max-restarts 1 -np 2 "$python" "$SOURCE/examples/torch/replace_a_rank.py" \
     "$work" 02 2>&1)
 [ $? = 137 ] && [ "${said#*rank 1 *is lost; ending the job, as --max-restarts is 1}" != "$said" ] ||
