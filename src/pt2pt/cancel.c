@@ -187,12 +187,12 @@ static int cancel_push(bool everything)
     return !is_blocked;
 }
 
-void wefti_cancel_begin(weft_cancellable_t *cancel, weft_request_t *request,
+bool wefti_cancel_begin(weft_cancellable_t *cancel, weft_request_t *request,
                         weft_endpoint_t *endpoint)
 {
     const sent_entry_t *entry = find_logged(cancel->number);
     if (cancel->is_under_way || (cancel_is_eager(cancel) && (entry == NULL || !entry->endpoint)))
-        return;
+        return false;
     cancel->is_under_way = true;
     cancel->request = request;
     cancel->endpoint = endpoint;
@@ -203,6 +203,7 @@ void wefti_cancel_begin(weft_cancellable_t *cancel, weft_request_t *request,
     weft_list_append(&cancels, &cancel->link);
     if (!is_blocked)
         cancel_next();
+    return true;
 }
 
 /* The CANCEL under way has its answer, or will never have one. */
@@ -254,6 +255,8 @@ void wefti_send_cancel(weft_request_t *request)
     weft_send_t *send = (weft_send_t *)request;
     if (send->cancel.is_counted || (!request->is_complete && send->stage == WEFT_SEND_RTS_OUT)) {
         wefti_cancel_begin(&send->cancel, request, send->endpoint);
+    } else if (!request->is_complete && send->stage == WEFT_SEND_SPLIT) {
+        send->is_unwanted = true;
     } else if (!request->is_complete && send->stage == WEFT_SEND_FIRST && send->is_queued) {
         wefti_send_dequeue(send);
         weft_status_set_cancelled(&request->status, true);

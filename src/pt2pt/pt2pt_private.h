@@ -29,6 +29,7 @@ typedef struct weft_send {
     size_t ready;       /* bytes of the stream that may go out so far */
     bool is_queued;     /* in the endpoint's list */
     bool is_registered; /* `registration` is set: the peer may read the data */
+    bool is_unwanted;   /* MPI_Cancel came while it was split: it is cancelled when all is out */
     weft_registration_t registration;
     void *payload;                   /* of a WEFT_SEND_CONTROL, from weft_alloc; NULL: as above */
     struct weft_device_send *device; /* device_send.c; NULL: host memory */
@@ -209,8 +210,8 @@ void wefti_cancel_count(weft_cancellable_t *cancel);
 /** A send is released or started again. */
 void wefti_cancel_forget(weft_cancellable_t *cancel);
 /** Ask the receiver to drop the message of a send, which becomes incomplete if it was eager.
- * `endpoint`: of an announced message. */
-void wefti_cancel_begin(weft_cancellable_t *cancel, weft_request_t *request,
+ * `endpoint`: of an announced message. False: it cannot be asked any more. */
+bool wefti_cancel_begin(weft_cancellable_t *cancel, weft_request_t *request,
                         weft_endpoint_t *endpoint);
 void wefti_cancel_is_asked(int source, const weft_header_t *header, const void *payload);
 void wefti_cancel_is_answered(int source, const weft_header_t *header, const void *payload);

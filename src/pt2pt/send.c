@@ -75,7 +75,9 @@ static void finish_send(weft_send_t *send)
     deregister(send);
     if (__builtin_expect(send->device != NULL, 0))
         wefti_device_send_end(send);
-    weft_request_complete(&send->request); /* this may begin other sends */
+    if (__builtin_expect(!send->is_unwanted, 1) || !send->cancel.is_counted ||
+        !wefti_cancel_begin(&send->cancel, &send->request, send->endpoint))
+        weft_request_complete(&send->request); /* this may begin other sends */
     wefti_note_idle();
 }
 
@@ -430,7 +432,7 @@ static int activate_send(weft_send_t *send)
         return wefti_fail_lost(weft_comm_process(args->comm, args->dest));
     send->bytes = args->count * args->type->size;
     send->is_registered = false;
-    send->is_queued = false;
+    send->is_queued = send->is_unwanted = false;
     send->stage = WEFT_SEND_FIRST;
     send->sent = 0;
     if (send->bytes > 0 && wefti_sends_device(args) && wefti_device_send_begin(send) != MPI_SUCCESS)

@@ -83,6 +83,28 @@ static void test_unmatched(send_fn begin, int count, MPI_Datatype type)
     }
 }
 
+/* More than there is room for, so that the last ones have gone out in part, or not at all. */
+static void test_many_unmatched(send_fn begin, int count)
+{
+    MPI_Request requests[MANY];
+    MPI_Status statuses[MANY];
+    int flag;
+    for (int i = 0; i < MANY; i++)
+        begin(out, count, MPI_BYTE, right, TAG, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < MANY; i++)
+        MPI_Cancel(&requests[i]);
+    MPI_Waitall(MANY, requests, statuses);
+    for (int i = 0; i < MANY; i++) {
+        EXPECT(is_cancelled(&statuses[i]), 1);
+        end_persistent(&requests[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Iprobe(left, TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    EXPECT(flag, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    exchange_marker(count);
+}
+
 /* The receiver has the message in its queue before the sender cancels it. */
 static void test_late(send_fn begin, int count, MPI_Datatype type)
 {
@@ -372,6 +394,8 @@ int main(int argc, char **argv)
             test_late(modes[mode], sizes[i] / 4, gaps);
             test_matched(modes[mode], sizes[i]);
         }
+        test_many_unmatched(modes[mode], 4000);
+        test_many_unmatched(modes[mode], 64000);
     }
     test_buffer_room(8);
     test_buffer_room(300000);
