@@ -31,7 +31,7 @@ enum {
     SAMPLE_BYTES = 2048,  /* of a packet that is worth measuring, */
     SAMPLE_EVERY = 32,    /* which one of so many is */
     SAMPLE_COST_NS = 60,  /* of the clock, and for what is not copying */
-    GOOD_SPEED = 50,      /* bytes copied out in a ns: no large ring is much faster */
+    GOOD_SPEED = 24,      /* bytes copied out in a ns: a large ring may be no faster */
 };
 
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
