@@ -373,9 +373,21 @@ static bool take_unexpected(uint32_t context)
     return is_there;
 }
 
+/* The rest of a split message comes. */
+static void end_split(int source)
+{
+    static const unsigned char rest[WEFT_SPLIT_MOST];
+    size_t left = wefti_split_from(weft_process_reached(source))->left;
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER_NEXT, (uint32_t)left, weft_comm_world.context, 0);
+    if (left > 0)
+        weft_packet_arrived(source, &header, rest);
+}
+
 static void end_all(void)
 {
     for (int source = 1; source < RANKS; source++) {
+        end_split(source);
         if (landings[source].place != NULL)
             end_landing(source);
     }
