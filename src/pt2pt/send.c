@@ -170,16 +170,11 @@ static bool send_rts(weft_send_t *send)
     return true;
 }
 
-static bool is_eager(const weft_send_t *send)
+/* May a message of up to `most` bytes go without asking the receiver? */
+static bool goes_unasked(const weft_send_t *send, size_t most)
 {
-    return send->bytes <= send->endpoint->eager_max && send->args.mode == WEFT_SEND_STANDARD &&
+    return send->bytes <= most && send->args.mode == WEFT_SEND_STANDARD &&
            !send->endpoint->is_throttled;
-}
-
-static bool is_split(const weft_send_t *send)
-{
-    return send->bytes <= send->endpoint->split_max && send->bytes <= WEFT_SPLIT_MOST &&
-           send->args.mode == WEFT_SEND_STANDARD && !send->endpoint->is_throttled;
 }
 
 /* ---- one step ---- */
@@ -219,13 +214,13 @@ static bool push_uncounted(weft_send_t *send)
 {
     if (__builtin_expect(send->device != NULL, 0))
         return wefti_device_send_push(send);
-    if (is_eager(send)) {
+    if (goes_unasked(send, send->endpoint->eager_max)) {
         if (!send_eager(send))
             return false;
         finish_send(send);
         return true;
     }
-    if (is_split(send))
+    if (send->bytes <= WEFT_SPLIT_MOST && goes_unasked(send, send->endpoint->split_max))
         return wefti_split_push(send);
     send->stage = WEFT_SEND_RTS_OUT; /* before: to the process itself the answer comes at once */
     if (send_rts(send))

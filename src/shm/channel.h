@@ -5,7 +5,7 @@
  *
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
- *   large  | the same, later in place of `data` | a power of two, larger than a core's own cache
+ *   large  | the same, later in place of `data` | a power of two, as large as a core's own cache
  *   credit | slots taken | units taken | throttled | lost ns |   written by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
