@@ -140,11 +140,11 @@ static int open_transports(void)
     return MPI_SUCCESS;
 }
 
-static void quiesce_transports(void)
+static void quiesce_transports(bool is_last)
 {
     for (int i = 0; i < TRANSPORTS; i++) {
         if (is_open[i])
-            transports[i]->quiesce();
+            transports[i]->quiesce(is_last);
     }
 }
 
@@ -169,13 +169,13 @@ static void meet_all(void)
 static void part_from_hosts(void)
 {
     weft_world.waited_long = NULL; /* ranks that end late do not lose what is sent to them here */
-    quiesce_transports();
+    quiesce_transports(false);
     /* To leave this barrier a rank needs what was sent to it before; no rank may close until all
      * have left it. */
     if (is_unsure())
         meet_all();
     meet_all();
-    quiesce_transports();
+    quiesce_transports(true);
 }
 
 static void resume_transports(void)
@@ -201,7 +201,7 @@ static void part_from_survivors(void)
     weft_world.waited_long = NULL;
     if (weft_consensus_begin(&weft_comm_job, 0, note_parted, &is_over) == MPI_SUCCESS)
         weft_progress_until(&is_over);
-    quiesce_transports();
+    quiesce_transports(true);
 }
 
 /* With WEFT_REJOIN all part together, too, unless a process fails: then some leave to meet the new
@@ -217,7 +217,7 @@ static void leave_survivors(void)
     weft_detector_watch(NULL);
     if (weft_failures.count > 0)
         weft_detector_leave();
-    quiesce_transports();
+    quiesce_transports(true);
 }
 
 void weft_part_in_order(bool is_end)
@@ -360,9 +360,9 @@ void weft_rest(void)
 {
     weft_lock();
     weft_bsend_release(weft_bsend_of_process());
-    quiesce_transports(); /* peers may end from now on, also while they are told */
+    quiesce_transports(false); /* peers may end from now on, also while they are told */
     weft_pt2pt_tell_rest(true);
-    quiesce_transports();
+    quiesce_transports(true);
     weft_unlock();
     weft_pmi_rest();
 }

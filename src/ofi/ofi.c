@@ -415,9 +415,10 @@ static int ofi_open(weft_world_t *world, weft_sink_fn_t sink)
     return err == MPI_SUCCESS ? weft_progress_add(ofi_progress) : err;
 }
 
-static void ofi_quiesce(void)
+static void ofi_quiesce(bool is_last)
 {
-    while ((!wefti_outgoing_is_empty() || wefti_device_reach_is_busy()) && !has_dead_rail()) {
+    wefti_ofi.tells_no_room = is_last;
+    while ((!wefti_outgoing_is_out() || wefti_device_reach_is_busy()) && !has_dead_rail()) {
         if (weft_progress() == 0)
             sched_yield();
     }
@@ -426,6 +427,7 @@ static void ofi_quiesce(void)
 
 static void ofi_resume(void)
 {
+    wefti_ofi.tells_no_room = false;
     wefti_ofi.net.is_closing = false;
 }
 

@@ -47,6 +47,7 @@ typedef struct weft_ofi {
     uint64_t own_key; /* of packets to this rank */
     weft_net_peers_t net;
     weft_ofi_peer_t *unsettled; /* peers with stalled packets, or that have to be told something */
+    bool tells_no_room;         /* no peer waits for room to send: they need not be told of it */
     char failure[384];          /* why the network, and so each peer, is lost; "": it is not */
     bool failure_is_told;
     uint64_t dropped; /* packets that were malformed or not of this job */
@@ -83,8 +84,8 @@ void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header);
 void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on);
 /** Try again what the provider refused; returns how much went out. */
 int wefti_outgoing_progress(void);
-/** Are all packets of this rank out? */
-bool wefti_outgoing_is_empty(void);
+/** Are all packets of this rank out, but those that a peer which rests does not take? */
+bool wefti_outgoing_is_out(void);
 
 /* incoming.c */
 void wefti_packet_in(const char *packet, size_t bytes);

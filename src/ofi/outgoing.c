@@ -277,6 +277,8 @@ static int settle_credit(weft_ofi_peer_t *peer)
     }
     if (peer->owes_loss)
         moved += tell_loss(peer);
+    if (wefti_ofi.tells_no_room)
+        return moved;
     if (weft_net_must_tell_throttle(&peer->net))
         moved += weft_net_tell_throttle(&peer->net, send_without_credit);
     if (weft_credit_must_tell(&peer->credit))
@@ -284,10 +286,15 @@ static int settle_credit(weft_ofi_peer_t *peer)
     return moved;
 }
 
+static bool has_packets(const weft_ofi_peer_t *peer)
+{
+    return peer->stalled_first != NULL || peer->owes_loss;
+}
+
 static bool is_settled(const weft_ofi_peer_t *peer)
 {
-    return peer->stalled_first == NULL && !peer->owes_loss &&
-           !weft_net_must_tell_throttle(&peer->net) && !weft_credit_must_tell(&peer->credit);
+    return !has_packets(peer) && !weft_net_must_tell_throttle(&peer->net) &&
+           !weft_credit_must_tell(&peer->credit);
 }
 
 int wefti_outgoing_progress(void)
@@ -306,7 +313,30 @@ int wefti_outgoing_progress(void)
     return moved;
 }
 
-bool wefti_outgoing_is_empty(void)
+/* The connection to a process that has ended cannot be made again, and libfabric's ofi_rxm tries
+ * for ever: FI_EAGAIN is all that it answers. */
+static bool is_awaited(const weft_ofi_peer_t *peer)
 {
-    return slots_out == 0 && wefti_ofi.unsettled == NULL;
+    if (peer->stalled_first != NULL && peer->net.endpoint.rests)
+        return false;
+    return !is_settled(peer) && (has_packets(peer) || !wefti_ofi.tells_no_room);
+}
+
+static int stalled_packets(const weft_ofi_peer_t *peer)
+{
+    int count = 0;
+    for (weft_rail_slot_t *slot = peer->stalled_first; slot != NULL; slot = slot->next)
+        count++;
+    return count;
+}
+
+bool wefti_outgoing_is_out(void)
+{
+    int given_up = 0;
+    for (weft_ofi_peer_t *peer = wefti_ofi.unsettled; peer != NULL; peer = peer->next_unsettled) {
+        if (is_awaited(peer))
+            return false;
+        given_up += stalled_packets(peer);
+    }
+    return slots_out == given_up;
 }

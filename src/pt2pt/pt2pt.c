@@ -98,7 +98,8 @@ static void lose_endpoint(weft_endpoint_t *endpoint)
 /* A rank without an endpoint gets one here, so that later receives find that it is lost. */
 void weft_pt2pt_peer_lost(int process, const char *why)
 {
-    bool is_expected = wefti_rests(weft_process_reached(process));
+    weft_endpoint_t *endpoint = weft_process_reached(process);
+    bool is_expected = endpoint != NULL && endpoint->rests;
     if (weft_has_failed(process))
         return;
     note_lost(why, is_expected);
@@ -108,7 +109,7 @@ void weft_pt2pt_peer_lost(int process, const char *why)
         wefti_process_failed(process, why);
         return;
     }
-    weft_endpoint_t *endpoint = weft_process_endpoint(process);
+    endpoint = weft_process_endpoint(process);
     if (endpoint != NULL)
         lose_endpoint(endpoint);
     wefti_recvs_lose(process);

@@ -98,7 +98,6 @@ typedef struct __attribute__((may_alias)) weft_peer_sends {
     bool has_pending;                           /* the peer is in that list */
     bool cannot_map; /* the peer has said that it cannot map device memory of this process */
     bool has_shares; /* the peer may have mapped device memory of this process */
-    bool rests;      /* the peer has said that it does not use MPI now: it may end at any time */
     /* Of unreceived.c and unsent.c, each a weft_leaving_t. */
     uint8_t told_leaving : 2; /* how far the peer has said that it has come */
     uint8_t leaving : 2;      /* how far it had come at the last look */
@@ -234,9 +233,6 @@ void wefti_leaving_is_asked(int source, const weft_header_t *header, const void 
 void wefti_leaving_is_told(int source, const weft_header_t *header, const void *payload);
 /** A send that has failed is over, and nobody will look at its request. */
 void wefti_note_unseen(const weft_request_t *request);
-
-/** Has the peer said that it may end at any time? NULL: no. */
-bool wefti_rests(weft_endpoint_t *endpoint);
 
 /* send_queue.c */
 /** Have it pushed when there is room, after all that waits for its peer already. */

@@ -55,7 +55,7 @@ void wefti_leaving_is_told(int source, const weft_header_t *header, const void *
     peer->told_leaving = what == TOLD_TO_LEAVE ? WEFT_LEAVES
                          : what == TOLD_TO_END ? WEFT_ENDS
                                                : WEFT_STAYS;
-    peer->rests = what == TOLD_TO_REST;
+    endpoint->rests = what == TOLD_TO_REST;
 }
 
 /* Ranks of the same host see it, and do not notice when a process ends. */
@@ -76,13 +76,8 @@ void weft_pt2pt_expect_ends(void)
     for (int process = 0; process < weft_processes.count; process++) {
         weft_endpoint_t *endpoint = weft_process_reached(process);
         if (endpoint != NULL)
-            wefti_sends_to(endpoint)->rests = true;
+            endpoint->rests = true;
     }
-}
-
-bool wefti_rests(weft_endpoint_t *endpoint)
-{
-    return endpoint != NULL && wefti_sends_to(endpoint)->rests;
 }
 
 /* ---- what was sent to it ---- */

@@ -87,8 +87,9 @@ void weft_no_description(weft_rank_report_t *report)
     (void)report;
 }
 
-void weft_no_quiesce(void)
+void weft_no_quiesce(bool is_last)
 {
+    (void)is_last;
 }
 
 void weft_no_resume(void)

@@ -92,6 +92,7 @@ struct weft_endpoint {
     bool can_get;  /* `get` works; the layer above clears it when one has failed */
     /* What the layer above tells the transport. */
     bool is_lost;   /* the layer above knows that the peer is lost, and sends nothing more to it */
+    bool rests;     /* the peer has said that it does not use MPI now: it may end at any time */
     unsigned asked; /* messages announced to the peer, whose data the peer may be reading */
     /** What the layer above keeps for each peer, zeros at first; transports do not use it. */
     _Alignas(void *) unsigned char upper[WEFT_UPPER_BYTES];
@@ -245,9 +246,10 @@ struct weft_transport_ops {
     /** Fill in what this transport knows for the report; what costs speed becomes a warning. */
     void (*describe)(weft_rank_report_t *report);
     /** Before the end: wait, with progress, until what this process has sent has left it, or its
-     * peer is lost. From this call on a peer that closes its connection is no failure. Called
-     * twice. */
-    void (*quiesce)(void);
+     * peer is lost or rests and does not take it. From this call on a peer that closes its
+     * connection is no failure. is_last: no peer waits for room to send to this process, so that
+     * none need be told of it; false in calls before. */
+    void (*quiesce)(bool is_last);
     /** The reverse of quiesce, for a process that begins to use MPI again. */
     void (*resume)(void);
     /** Release everything, endpoints too, and what `open` has registered; logs what goes wrong. */
@@ -256,7 +258,7 @@ struct weft_transport_ops {
 
 int weft_no_reach(int process, weft_endpoint_t **out);
 void weft_no_description(weft_rank_report_t *report);
-void weft_no_quiesce(void);
+void weft_no_quiesce(bool is_last);
 void weft_no_resume(void);
 
 /** The calling process as its own peer: send calls the sink. Reaches only this process. */

@@ -360,8 +360,9 @@ static bool has_output(void)
     return false;
 }
 
-static void tcp_quiesce(void)
+static void tcp_quiesce(bool is_last)
 {
+    (void)is_last;
     while (has_output()) {
         wefti_tcp_look_for_silence(); /* this wait does not sleep, so tcp_wait_fd is not called */
         if (weft_progress() == 0)

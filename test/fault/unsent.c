@@ -27,6 +27,7 @@
  *   cancel   MPI_Wait, and another thread cancels the receive after three seconds
  *   again    MPI_Comm_create_from_group, for which the last rank comes three seconds late: it has
  *            had a session before
+ *   left     as again, and the last rank ends its session when the others have long ended
  */
 #include <mpi.h>
 
@@ -186,6 +187,12 @@ static void meet_in_session(int is_late)
     }
     MPI_Comm_create_from_group(group, "again", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
     MPI_Barrier(comm);
+    if (is("left") && own == last - 1) {
+        double until = MPI_Wtime() + COMPUTE_S;
+        int flag;
+        while (MPI_Wtime() < until)
+            MPI_Iprobe(own, TAG, comm, &flag, MPI_STATUS_IGNORE);
+    }
     MPI_Comm_free(&comm);
     MPI_Group_free(&group);
     MPI_Session_finalize(&session);
@@ -228,7 +235,7 @@ int main(int argc, char **argv)
 {
     int provided;
     how = argc > 1 ? argv[1] : "recv";
-    if (is("again")) {
+    if (is("again") || is("left")) {
         meet_in_session(1);
         meet_in_session(1);
         return 0;

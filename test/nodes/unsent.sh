@@ -7,7 +7,7 @@
 # over FABRIC: all cases, in one cluster; HOW.code and HOW.text of each
 over() {
     cat >all <<EOT
-for how in recv silent any bcast probe returned early waitany any_late again; do
+for how in recv silent any bcast probe returned early waitany any_late again left; do
     timeout -k 1 30 '$MPIRUN' --launch-agent agent --map-by node -host h1:2,h2:2 -np 4 \$FABRIC -x WEFT_UNRECEIVED_AFTER=1 ./unsent \$how >\$how.text 2>&1 </dev/null
     echo \$? >\$how.code
 done
@@ -19,7 +19,7 @@ EOT
         [ "$(cat $how.code)" -eq 16 ] || fail "$1 $how: exit code $(cat $how.code), expected 16: $(head -c 300 $how.text)"
         expect_text $how.text 'no message.* from [anyrk 3]* of MPI_COMM_WORLD will ever come: .* called MPI_Finalize'
     done
-    for how in returned early waitany any_late again; do
+    for how in returned early waitany any_late again left; do
         [ "$(cat $how.code)" -eq 0 ] && [ ! -s $how.text ] || fail "$1 $how: exit code $(cat $how.code), expected 0: $(head -c 300 $how.text)"
     done
 }
