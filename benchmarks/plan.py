@@ -50,7 +50,24 @@ FEW = [
     *JOBS,
 ]
 
-# When oversubscribed: fewer sizes, since some libraries then need 0.1 s for a message.
+# With a few ranks a core.
+SHARED = [
+    time_row("latency", "8"),
+    time_row("barrier"),
+    time_row("allreduce", "8,1K,64K"),
+    time_row("bcast", "8,64K"),
+    time_row("reduce", "8"),
+    time_row("alltoall", "8,1K"),
+    time_row("allgather", "8,64K"),
+    time_row("gather", "8"),
+    time_row("scatter", "8"),
+    time_row("reduce_scatter", "8,64K"),
+    time_row("scan", "8"),
+    time_row("neighbor_alltoall", "8"),
+    *JOBS,
+]
+
+# With more of them: fewer sizes, since some libraries then need 0.1 s for a message.
 CROWDED = [
     time_row("barrier"),
     time_row("allreduce", "8,64K"),
@@ -86,7 +103,8 @@ QUICK = ("latency", "bw", "rate", "barrier", "allreduce", "job")
 
 def rows(ranks, cores, only, is_quick):
     """The rows for this number of ranks, in the order of the tables."""
-    return select(FEW if ranks <= max(cores, 2) else CROWDED, only, is_quick)
+    table = FEW if ranks <= max(cores, 2) else SHARED if ranks <= 4 * cores else CROWDED
+    return select(table, only, is_quick)
 
 
 def rows_on_hosts(ranks, only, is_quick):

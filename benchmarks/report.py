@@ -8,7 +8,7 @@ import statistics
 
 import plan
 
-COLOURS = ("#222222", "#d1495b", "#00798c", "#edae49", "#7b5ea7", "#3a7d44", "#b56576")
+COLOURS = ("#222222", "#d1495b", "#00798c", "#edae49", "#7b5ea7", "#3a7d44", "#b56576", "#5c80bc")
 
 BOUND = "sockets"   # bare_sockets, shown beside the libraries
 
@@ -148,8 +148,9 @@ def table(data):
     if data.get("limits"):
         yield f"\n## Limits of the machine\n\nBy `node_limits.c`, at the beginning:\n\n```\n{data['limits']}```"
     yield "\nLibraries: " + "; ".join(dict.fromkeys(m["library"] for m in data["mpis"] if m["library"])) + "."
-    if is_on_hosts:
+    if any(m.get("how", "defaults") != "defaults" for m in data["mpis"]):
         yield "\nSettings: " + "; ".join(f"{m['label']}: `{m['how']}`" for m in data["mpis"] if m["name"] != BOUND) + "."
+    if is_on_hosts:
         if any(m["name"] == BOUND for m in data["mpis"]):
             yield "\nBare sockets: `bare_sockets.c`, `send` and `recv` in a loop without any library; it is no peer, and never the best."
         yield f"\nWhat is {HOPELESS} times slower than the best at every size has one run."
