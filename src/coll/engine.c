@@ -30,7 +30,7 @@ void weft_plan_run_step_is_over(weft_request_t *request, void *owner)
 {
     weft_plan_run_t *run = owner;
     if (__builtin_expect(request->status.MPI_ERROR != MPI_SUCCESS, 0))
-        weft_request_inherit_error(&run->request, request);
+        weft_request_inherit_result(&run->request, request);
     weft_request_release(request);
     run->outstanding--;
     weft_plan_run_advance(run);

@@ -47,7 +47,7 @@ static void devcoll_operation_is_over(weft_request_t *request, void *owner)
 {
     weft_task_t *task = owner;
     if (request->status.MPI_ERROR != MPI_SUCCESS)
-        weft_request_inherit_error(&task->request, request);
+        weft_request_inherit_result(&task->request, request);
     weft_request_release(request);
     wefti_task_go_on(task);
 }

@@ -30,6 +30,14 @@ static void exchange_release(weft_request_t *request)
 static const weft_request_ops_t exchange_ops = {
     .name = "sendrecv", .release = exchange_release, .cancel = weft_request_cannot_cancel};
 
+void weft_request_inherit_result(weft_request_t *request, weft_request_t *part)
+{
+    if (part->status.MPI_ERROR == MPI_ERR_TRUNCATE && part->why == NULL)
+        weft_request_note_error(request, weft_request_result(part));
+    else
+        weft_request_inherit_error(request, part);
+}
+
 static void count_down(sendrecv_t *exchange)
 {
     if (--exchange->pending == 0)
@@ -49,7 +57,7 @@ static void exchange_recv_is_over(weft_request_t *recv, void *owner)
     int error = exchange->request.status.MPI_ERROR; /* of the send */
     exchange->request.status = recv->status;
     exchange->request.status.MPI_ERROR = error;
-    weft_request_inherit_error(&exchange->request, recv);
+    weft_request_inherit_result(&exchange->request, recv);
     weft_request_release(recv);
     count_down(exchange);
 }

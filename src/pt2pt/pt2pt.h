@@ -104,6 +104,11 @@ int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft
  *  a request without error. */
 int weft_request_result(const weft_request_t *request);
 
+/** As weft_request_inherit_error, and with the text that weft_request_result makes of a receive
+ *  whose message was too long: the receive is gone when the error is reported. */
+void weft_request_inherit_result(weft_request_t *request, weft_request_t *part)
+    __attribute__((cold));
+
 /** Wait for a request and release it. *status (or MPI_STATUS_IGNORE) is set; returns its result. */
 int weft_request_finish(weft_request_t *request, MPI_Status *status);
 

@@ -125,6 +125,29 @@ static void test_statuses(void)
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
+/* ---- receives that are parts of a call ---- */
+
+static void test_parts(void)
+{
+    int out[] = {1, 2, 3, 4, 5, 6}, in[6];
+    MPI_Request request;
+    MPI_Isendrecv(out, 6, MPI_INT, 0, 7, in, 4, MPI_INT, 0, 7, MPI_COMM_SELF, &request);
+    EXPECT(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    EXPECT_IN(MPI_ERR_TRUNCATE, "MPI_Wait: ", "from rank 0 with tag 7 has 24 bytes");
+    EXPECT_IN(MPI_ERR_TRUNCATE, "MPI_Wait: ", "holds 16");
+    if (expect_size == 1)
+        return;
+    /* Rank 1 hears from the root itself, whatever the algorithm. */
+    MPI_Ibcast(out, expect_rank == 1 ? 4 : 6, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT(code, expect_rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    if (expect_rank == 1) {
+        EXPECT_IN(code, "MPI_Wait: ", "from rank 0");
+        EXPECT_IN(code, "MPI_Wait: ", "has 24 bytes, but the receive buffer holds 16");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* ---- error handlers of the program ---- */
 
 static char handler_text[MPI_MAX_ERROR_STRING];
@@ -242,6 +265,7 @@ int main(void)
     expect_begin();
     test_returned();
     test_statuses();
+    test_parts();
     test_handler();
     test_session();
     test_own_code();
