@@ -84,6 +84,21 @@ nodes --nproc-per-node 2 ./ranks_alone run 'echo $RANK'
 nodes --nproc-per-node 2 ./ranks_alone abort 3
 [ "$(cat code.0 code.1 | tr '\n' ' ')" = '7 7 ' ] || fail "MPI_Abort on two nodes: $(cat code.? err.?)"
 
+# Ranks have the numbers of MPI_COMM_WORLD in tags, names of files, messages and the manifest as well.
+nodes --nproc-per-node 2 -l --no-python echo here
+[ "$(cat out.0 out.1 | sort | tr '\n' ' ')" = '[0] here [1] here [2] here [3] here ' ] || fail "tags: $(cat out.? err.?)"
+nodes --nproc-per-node 2 --outfile-pattern file.%r --no-python echo here
+[ "$(echo file.*)" = 'file.0 file.1 file.2 file.3' ] || fail "files of two nodes: $(echo file.*; cat err.?)"
+nodes --nproc-per-node 2 --no-python sh -c '[ $RANK != 3 ] || exit 5'
+grep -q '^mpirun: rank 3 (.* exited with code 5; ending the job$' err.1 || fail "the rank that failed: $(cat err.?)"
+nodes --nproc-per-node 2 --enable-recovery --no-python sh -c '[ $RANK != 3 ] || exit 5'
+grep -q '^mpirun: 1 of 2 ranks was lost: 3$' err.1 || fail "the lost rank: $(cat err.?)"
+
+# What cannot be done is said.
+nodes --nproc-per-node 1 --max-restarts 2 --no-python true
+grep -q 'note: --max-restarts has no effect with --node-rank' err.0 && grep -q 'no effect' err.1 ||
+    fail "--max-restarts of two nodes: $(cat err.?)"
+
 expect 2 env -u SLURM_JOB_ID "$MPIRUN" --nnodes 2 show.py
 expect_text err 'nnodes 2 wants the hosts'
 expect 2 "$MPIRUN" --nnodes 1:3 show.py

@@ -6,6 +6,7 @@
 #include "launch/manifest/recorded_variables.h"
 #include "launch/node/host_facts.h"
 #include "launch/plan/launch_options.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <ctype.h>
@@ -148,7 +149,7 @@ static json_t *describe_plan(const wl_job_plan_t *plan)
         const wl_placed_host_t *host = &plan->placement.hosts[i];
         json_t *ranks = json_array();
         for (int k = 0; k < host->count; k++)
-            json_array_append_new(ranks, json_integer(host->ranks[k]));
+            json_array_append_new(ranks, json_integer(wl_torch_world_rank(plan, host->ranks[k])));
         json_array_append_new(hosts, json_pack("{s:s, s:o}", "name", host->name, "ranks", ranks));
     }
     return json_pack("{s:i, s:o, s:s, s:b}", "ranks", plan->size, "hosts", hosts, "binding",
@@ -255,8 +256,9 @@ static json_t *describe_ends(const wl_job_plan_t *plan, const wl_recorded_end_t 
         const wl_recorded_end_t *end = &ends[rank];
         json_t *code = end->has_ended ? json_integer(end->exit_code) : json_null();
         json_t *signal = end->signal != 0 ? json_integer(end->signal) : json_null();
-        json_array_append_new(ranks, json_pack("{s:i, s:o, s:o, s:b}", "rank", rank, "exit_code",
-                                               code, "signal", signal, "is_lost", end->is_lost));
+        json_array_append_new(ranks, json_pack("{s:i, s:o, s:o, s:b}", "rank",
+                                               wl_torch_world_rank(plan, rank), "exit_code", code,
+                                               "signal", signal, "is_lost", end->is_lost));
     }
     return ranks;
 }

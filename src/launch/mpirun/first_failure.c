@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "base/memory.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <signal.h>
@@ -132,7 +133,8 @@ void wl_first_failure_describe(const wl_first_failure_t *failure, char *out, siz
     const wl_placement_t *placement = &failure->plan->placement;
     const wl_placed_host_t *host = &placement->hosts[placement->host_of[event->rank]];
     char who[320];
-    snprintf(who, sizeof(who), "rank %d (process %d on %s)", event->rank, event->pid, host->name);
+    snprintf(who, sizeof(who), "rank %d (process %d on %s)",
+             wl_torch_world_rank(failure->plan, event->rank), event->pid, host->name);
     switch (failure->reason) {
     case WL_ABORTED:
     case WL_LOST_PEER:

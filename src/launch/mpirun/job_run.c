@@ -13,6 +13,7 @@
 #include "launch/mpirun/output_sinks.h"
 #include "launch/mpirun/rank_ends.h"
 #include "launch/node/rank_process.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <limits.h>
@@ -175,8 +176,8 @@ static void replace_rank(runner_t *runner, int rank, const char *text)
         return;
     }
     if (runner->job->ops->restart(runner->job, rank) != MPI_SUCCESS) {
-        job_say(runner, "rank %d cannot be started again: %s; ending the job", rank,
-                weft_fail_text());
+        job_say(runner, "rank %d cannot be started again: %s; ending the job",
+                wl_torch_world_rank(runner->plan, rank), weft_fail_text());
         end_incomplete(runner, 1);
         return;
     }

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/plan/number_list.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <signal.h>
@@ -150,8 +151,8 @@ void wl_rank_ends_describe(const wl_rank_ends_t *ends, int rank, char *out, size
     const wl_placement_t *placement = &ends->plan->placement;
     const wl_rank_end_t *end = &ends->ends[rank];
     char who[320];
-    snprintf(who, sizeof(who), "rank %d (process %d on %s)", rank, end->pid,
-             placement->hosts[placement->host_of[rank]].name);
+    snprintf(who, sizeof(who), "rank %d (process %d on %s)", wl_torch_world_rank(ends->plan, rank),
+             end->pid, placement->hosts[placement->host_of[rank]].name);
     if (end->signal != 0)
         snprintf(out, bytes, "%s was killed by signal %d (%s)%s", who, end->signal,
                  strsignal(end->signal), end->has_core ? ", core dumped" : "");
@@ -170,7 +171,7 @@ static void append_lost(const wl_rank_ends_t *ends, char *out, size_t bytes)
     wl_byte_queue_t list = {0};
     for (int rank = 0; rank < ends->plan->size && ranks != NULL; rank++) {
         if (ends->ends[rank].fate == WL_LOST)
-            ranks[count++] = rank;
+            ranks[count++] = wl_torch_world_rank(ends->plan, rank);
     }
     if (count > 0 && wl_number_list_write(ranks, count, &list))
         snprintf(out, bytes, ": %.*s%s", LIST_LETTERS, wl_queue_front(&list),

@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "launch/node/core_share.h"
+#include "launch/plan/torch_options.h"
 #include "mpi.h"
 
 #include <fcntl.h>
@@ -27,6 +28,7 @@ int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_
     if (err != MPI_SUCCESS)
         return err;
     out->output.tags_lines = plan->tags_lines;
+    out->output.first_number = wl_torch_world_rank(plan, 0);
     out->output.is_immediate = plan->size == 1;
     out->ended = weft_alloc_array((size_t)ours->count, sizeof(int));
     out->restarts = weft_alloc_zeroed((size_t)ours->count, sizeof(int));
@@ -92,7 +94,7 @@ static bool is_started_again(const wl_node_ranks_t *node, int index)
 static int open_channel(wl_node_ranks_t *node, int index, int channel, int *out)
 {
     const wl_rank_files_t *files = &node->plan->files;
-    int rank = node->ours->ranks[index];
+    int rank = wl_torch_world_rank(node->plan, node->ours->ranks[index]);
     if (!wl_rank_files_take(files, channel))
         return wl_output_connect(&node->output, index, channel, out);
     return is_started_again(node, index)

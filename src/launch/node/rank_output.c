@@ -47,7 +47,8 @@ static void pass_output_on(const wl_output_t *output, int index, size_t bytes)
         return;
     }
     char tag[24];
-    int tag_bytes = snprintf(tag, sizeof(tag), "[%d] ", output->ranks[index / 2]);
+    int tag_bytes =
+        snprintf(tag, sizeof(tag), "[%d] ", output->first_number + output->ranks[index / 2]);
     while (data < end) {
         const char *newline = memchr(data, '\n', (size_t)(end - data));
         const char *next = newline == NULL ? end : newline + 1;

@@ -44,6 +44,7 @@ typedef struct wl_output {
     wl_output_stream_t *streams; /* [2 * count]: stdout of the first rank, its stderr, ... */
     const int *ranks;            /* [count] their numbers */
     int count;
+    int first_number; /* tags count from here: 0, unless other mpiruns start ranks of the job */
     bool tags_lines;
     bool is_read[2];   /* the channel is read: the target has room */
     bool is_immediate; /* pass on parts of lines at once, as the only rank may write a prompt */

@@ -376,7 +376,7 @@ int wl_job_plan_environment(const wl_job_plan_t *plan, int rank, wl_variables_t 
     const wl_placement_t *placement = &plan->placement;
     bool is_one = wl_torch_is_one_of_nodes(plan);
     const int numbers[NUMBERS] = {
-        [WORLD_RANK] = wl_torch_first_rank(plan) + rank,
+        [WORLD_RANK] = wl_torch_world_rank(plan, rank),
         [WORLD_SIZE] = wl_torch_world_size(plan),
         [LOCAL_RANK] = placement->local_rank[rank],
         [LOCAL_SIZE] = placement->hosts[placement->host_of[rank]].count,

@@ -272,9 +272,9 @@ bool wl_torch_is_one_of_nodes(const wl_job_plan_t *plan)
     return plan->torch.has_node_rank && plan->torch.nodes > 1;
 }
 
-int wl_torch_first_rank(const wl_job_plan_t *plan)
+int wl_torch_world_rank(const wl_job_plan_t *plan, int rank)
 {
-    return wl_torch_is_one_of_nodes(plan) ? plan->torch.node_rank * plan->size : 0;
+    return wl_torch_is_one_of_nodes(plan) ? plan->torch.node_rank * plan->size + rank : rank;
 }
 
 int wl_torch_world_size(const wl_job_plan_t *plan)

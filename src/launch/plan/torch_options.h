@@ -14,8 +14,9 @@ int wl_torch_settle(wl_job_plan_t *plan);
 /** Does this mpirun start the ranks of one node of several, each of which has its own mpirun? */
 bool wl_torch_is_one_of_nodes(const wl_job_plan_t *plan);
 
-/** The number of the first rank of this mpirun among those of all nodes, and how many all have. */
-int wl_torch_first_rank(const wl_job_plan_t *plan);
+/** The number of a rank of this mpirun among those of all nodes, by which the user knows it, and
+ *  how many ranks all nodes have. */
+int wl_torch_world_rank(const wl_job_plan_t *plan, int rank);
 int wl_torch_world_size(const wl_job_plan_t *plan);
 
 /** Add the variables of torchrun that are alike for all ranks of an application. MPI_ERR_NO_MEM. */
