@@ -21,6 +21,18 @@ static std::string size_error(int64_t expected, const MPI_Status &status)
            std::to_string(bytes) + " bytes, but the tensor holds " + std::to_string(expected);
 }
 
+// Of a collective a message that is too long means that ranks disagree.
+static std::string failure_of(const Description &about, int err)
+{
+    std::string text = "failed: " + mpi_error_text(err);
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(err, &error_class);
+    if (error_class == MPI_ERR_TRUNCATE && about.sequence != 0)
+        text += "; do the shapes and types of all ranks fit? TORCH_DISTRIBUTED_DEBUG=DETAIL "
+                "compares them";
+    return text;
+}
+
 // A receive from any rank goes on waiting when a rank is lost that might have sent the message.
 static void take_back(MPI_Request request, int err)
 {
@@ -42,7 +54,7 @@ void Operation::note_completion(size_t request, int err, const MPI_Status &statu
     requests[request] = MPI_REQUEST_NULL;
     if (err != MPI_SUCCESS) {
         if (failure.empty())
-            failure = "failed: " + mpi_error_text(err);
+            failure = failure_of(about, err);
         return;
     }
     for (const Receive &receive : receives) {

@@ -56,6 +56,24 @@ def check_sizes():
     dist.barrier()
 
 
+def check_shapes():
+    """A collective to which rank 1 brings a smaller tensor than the others, who may or may not hear of it."""
+    if size == 1:
+        return
+    group = dist.new_group()
+    for is_async in (False, True):
+        def call():
+            work = dist.all_reduce(torch.ones(7 if rank == 1 else 8), group=group, async_op=is_async)
+            return work.wait() if is_async else None
+        if rank == 1:
+            expect.raises(dist.DistBackendError,
+                          ["all_reduce (sum) of 7 Float (28 bytes)", "has 32 bytes", "holds 28", "on rank 1",
+                           "shapes and types of all ranks", "TORCH_DISTRIBUTED_DEBUG=DETAIL"], call, "unequal shapes")
+        else:
+            call()
+        dist.barrier()
+
+
 def check_missing_message():
     if size == 1:
         return
@@ -121,6 +139,7 @@ def check_missing_rank():
 
 check_arguments()
 check_sizes()
+check_shapes()
 check_missing_message()
 check_monitored_barrier()
 check_missing_rank()
