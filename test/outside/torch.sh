@@ -6,6 +6,8 @@ suite=${WEFT_TORCH_SUITE:-}
 [ "${1:-}" != slow ] || suite=yes
 . "$(dirname "$0")/torch_environment.sh"
 here=$SOURCE/test/torch
+[ "$suite" != yes ] || "$python" -c 'import expecttest' 2>/dev/null ||
+    { echo "torch's own tests need the package expecttest, which $python has not"; exit 1; }
 
 failures=0
 expect_nothing() {

@@ -25,7 +25,7 @@ else
     if ! has_torch "$python"; then
         [ "$install" = yes ] ||
             skip "no torch: set WEFT_TORCH_PYTHON to a python that has it, or WEFT_TORCH_INSTALL=yes (5.4 GB)"
-        python3 -m venv "$cache" && "$cache/bin/pip" install -q torch numpy setuptools ||
+        python3 -m venv "$cache" && "$cache/bin/pip" install -q torch numpy setuptools expecttest ||
             skip "torch could not be installed from the package index"
     fi
 fi

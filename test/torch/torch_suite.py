@@ -6,8 +6,10 @@
 Many tests run only for back ends that they know by name. With --as-gloo Weft is called gloo in these
 processes, so that those for gloo run, too.
 """
+import atexit
 import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
 
@@ -15,7 +17,9 @@ NAME = "gloo" if "--as-gloo" in sys.argv else "weft"
 sys.argv = [word for word in sys.argv if word != "--as-gloo"]
 os.environ.update(BACKEND=NAME, WORLD_SIZE=os.environ.get("WORLD_SIZE", "3"), OMP_NUM_THREADS="1",
                   TORCH_CPP_LOG_LEVEL="ERROR")
-os.environ.setdefault("TEMP_DIR", tempfile.mkdtemp(prefix="weft-torch-"))
+if "TEMP_DIR" not in os.environ:
+    os.environ["TEMP_DIR"] = tempfile.mkdtemp(prefix="weft-torch-")
+    atexit.register(shutil.rmtree, os.environ["TEMP_DIR"], ignore_errors=True)  # forks do not come there
 os.makedirs(os.path.join(os.environ["TEMP_DIR"], "barrier"), exist_ok=True)
 os.makedirs(os.path.join(os.environ["TEMP_DIR"], "init_dir"), exist_ok=True)
 
