@@ -36,6 +36,13 @@ shows 2 'default - 0 word' -n 2 -m show word
 shows "$(nproc)" 'default [-1] 0' --nproc-per-node cpu show.py
 expect 0 env CUDA_VISIBLE_DEVICES=4,5,6 "$MPIRUN" --nproc-per-node gpu show.py
 [ "$(wc -l <out)" -eq 3 ] || fail "not a rank for each GPU: $(cat out)"
+shows 2 'default 1 0 word' --standalone --nproc-per-node 2 --rdzv-conf timeout=9 --monitor-interval 1 --start-method=spawn --log-dir logs \
+    -r 3 -t 3 --local-ranks-filter 0 --local-addr localhost --log-line-prefix-template x --logs-specs default --numa-binding node \
+    --event-log-handler null --signals-to-handle SIGTERM --shutdown-timeout 5 --duplicate-stdout-filters a \
+    --duplicate-stderr-filters a show.py word
+expect_text err 'note: .*--start-method.*no effect'
+cp show.py show.script
+shows 2 'default 1 0 word' --standalone --nproc-per-node 2 --run-path show.script word
 printf '#!/bin/sh\necho shell\n' >own.py
 chmod +x own.py
 expect 0 "$MPIRUN" -n 1 ./own.py
@@ -101,8 +108,8 @@ grep -q 'note: --max-restarts has no effect with --node-rank' err.0 && grep -q '
 
 expect 2 env -u SLURM_JOB_ID "$MPIRUN" --nnodes 2 show.py
 expect_text err 'nnodes 2 wants the hosts'
-expect 2 "$MPIRUN" --nnodes 1:3 show.py
-expect_text err 'the number of nodes cannot change'
+expect 2 "$MPIRUN" --nnodes=1:3 show.py
+expect_text err 'mpirun: --nnodes 1:3: the number of nodes cannot change'
 expect 2 "$MPIRUN" --nnodes 2 --node-rank 2 --rdzv-endpoint a:1 show.py
 expect_text err 'expected is 0 to 1'
 expect 2 "$MPIRUN" --nnodes 2 --node-rank 1 show.py

@@ -40,6 +40,7 @@ typedef struct wl_app {
     char **own_words;      /* where Python starts the program; NULL: not so */
     bool is_module;        /* the program is a module of Python */
     bool has_chosen_port;  /* MASTER_PORT is mpirun's choice */
+    bool is_script;        /* it is a script of Python whatever its name is */
     bool is_no_script;     /* it is executed whatever its name is */
     char *path;            /* what to execute; set by wl_programs_find() */
     const char *host_file; /* NULL: none */

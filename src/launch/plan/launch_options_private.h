@@ -35,6 +35,7 @@ int wli_torch_set_role(const wli_given_t *given);
 int wli_torch_be_alone(const wli_given_t *given);
 int wli_torch_take_module(const wli_given_t *given);
 int wli_torch_take_program(const wli_given_t *given);
+int wli_torch_take_script(const wli_given_t *given);
 
 /* ---- the table: option_table.c ---- */
 

@@ -465,6 +465,7 @@ static const wli_option_t options[] = {
      "Start the job again when a rank fails, or with --enable-recovery the lost rank, at most N "
      "times; default: 0"},
     {"m module", "", wli_torch_take_module, "The program is a Python module: python3 -m PROGRAM"},
+    {"run-path", "", wli_torch_take_script, "The program is a script of Python, whatever its name"},
     {"no-python", "", wli_torch_take_program,
      "Execute the program, also if its name ends in .py; else python3 starts such a script"},
     {"q quiet", "", option_be_quiet, "No notes; errors are still told"},
@@ -483,11 +484,16 @@ static const wli_option_t options[] = {
     {"report-bindings", "", option_ignore, "No effect"},
     {"rdzv-backend", "NAME", option_set_rendezvous, "No effect: rank 0 is the meeting point"},
     {"rdzv-conf", "LIST", option_ignore, "No effect"},
-    {"monitor-interval", "SECONDS", option_ignore, "No effect"},
+    {"monitor-interval shutdown-timeout", "SECONDS", option_ignore, "No effect"},
+    {"start-method event-log-handler signals-to-handle", "WORD", option_ignore, "No effect"},
+    {"numa-binding", "WORD", option_ignore, "No effect: ranks are bound by --bind-to"},
     {"local-addr", "HOST", option_ignore, "No effect"},
     {"log-dir", "DIR", option_ignore, "No effect"},
-    {"redirects", "LIST", option_ignore, "No effect"},
-    {"tee", "LIST", option_ignore, "No effect"},
+    {"redirects r", "LIST", option_ignore, "No effect"},
+    {"tee t", "LIST", option_ignore, "No effect"},
+    {"local-ranks-filter", "LIST", option_ignore, "No effect"},
+    {"logs-specs log-line-prefix-template", "TEXT", option_ignore, "No effect"},
+    {"duplicate-stdout-filters duplicate-stderr-filters", "LIST", option_ignore, "No effect"},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]), NAMES_MOST = 4 * OPTIONS };
 

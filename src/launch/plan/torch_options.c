@@ -59,7 +59,7 @@ int wli_torch_set_per_node(const wli_given_t *given)
         return weft_fail(MPI_ERR_ARG, "%s wants a whole number, gpu, cpu or auto, not \"%s\"",
                          given->word, text);
     if (count == 0 && strcmp(text, "gpu") == 0)
-        return weft_fail(MPI_ERR_ARG, "%s gpu: this host has no GPU", given->word);
+        return weft_fail(MPI_ERR_ARG, "--nproc-per-node gpu: this host has no GPU");
     given->plan->placement_rules.per_host = count == 0 ? wl_cores_available() : (int)count;
     return MPI_SUCCESS;
 }
@@ -77,9 +77,9 @@ int wli_torch_set_nodes(const wli_given_t *given)
                          text);
     if (least != most)
         return weft_fail(MPI_ERR_ARG,
-                         "%s %s: the number of nodes cannot change while a job runs; expected is "
-                         "one number",
-                         given->word, text);
+                         "--nnodes %s: the number of nodes cannot change while a job runs; "
+                         "expected is one number",
+                         text);
     given->plan->torch.is_given = true;
     given->plan->torch.nodes = (int)most;
     return MPI_SUCCESS;
@@ -143,6 +143,12 @@ int wli_torch_take_module(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
+int wli_torch_take_script(const wli_given_t *given)
+{
+    given->app->is_script = true;
+    return MPI_SUCCESS;
+}
+
 int wli_torch_take_program(const wli_given_t *given)
 {
     given->app->is_no_script = true;
@@ -169,8 +175,10 @@ static bool is_for_python(const wl_job_plan_t *plan, const wl_app_t *app)
     size_t length = name == NULL ? 0 : strlen(name);
     if (name == NULL || app->is_no_script)
         return false;
-    bool is_script = length > 3 && strcmp(name + length - 3, ".py") == 0;
-    return app->is_module || (is_script && (plan->torch.is_given || !is_executable(app)));
+    if (app->is_module || app->is_script)
+        return true;
+    bool is_named_so = length > 3 && strcmp(name + length - 3, ".py") == 0;
+    return is_named_so && (plan->torch.is_given || !is_executable(app));
 }
 
 /* "python3 -u [-m]" in front of the words, as torchrun does: -u, so that output comes as it is
