@@ -27,6 +27,8 @@ echo "== own"
 $run --launcher ssh --launch-agent agent -host h1,h2 -n 2 hostname
 echo "== local"
 $run -host localhost -n 1 hostname
+echo "== restarts"
+$run --max-restarts 1 -n 1 true 2>&1
 echo "== codes"
 code() {
     wanted=$1
@@ -76,6 +78,7 @@ expect_part files ''
 [ "$(cat files/rank.[0-5]/stdout files/rank.3/stderr | tr '\n' ' ')" = '0 1 2 3 4 5 error ' ] || fail "files: $(ls -R files)"
 expect_part own 'h1;h2;'
 expect_part local 'h0;'
+expect_part restarts 'mpirun: note: --max-restarts has no effect where another launcher starts the ranks;'
 expect_part codes ''
 expect_part killed 'code 143;'
 expect_text out '^== end$'
