@@ -116,6 +116,10 @@ expect 2 "$MPIRUN" --nnodes 2 --node-rank 1 show.py
 expect_text err 'wants --rdzv-endpoint HOST:PORT'
 expect 2 "$MPIRUN" --nnodes 2 --node-rank 1 --rdzv-endpoint a:1 -host a,b show.py
 expect_text err 'hosts cannot be named'
+for port in abc 99999 -1 ''; do
+    expect 2 "$MPIRUN" --nnodes 2 --node-rank 1 --rdzv-endpoint a:$port show.py
+    expect_text err "rdzv-endpoint a:$port: the port is \"$port\"; expected is 0 to 65535"
+done
 expect 2 "$MPIRUN" --nproc-per-node many show.py
 expect_text err 'wants a whole number, gpu, cpu or auto, not "many"'
 expect 0 "$MPIRUN" --max-restarts 3 --standalone show.py

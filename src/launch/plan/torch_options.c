@@ -19,7 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RENDEZVOUS_PORT = 29400, MASTER_PORT = 29500 /* torchrun's own defaults */ };
+enum {
+    RENDEZVOUS_PORT = 29400, /* torchrun's own defaults */
+    MASTER_PORT = 29500,
+    HIGHEST_PORT = 65535,
+};
 
 /* ---- options ---- */
 
@@ -97,8 +101,24 @@ int wli_torch_set_node_rank(const wli_given_t *given)
     return MPI_SUCCESS;
 }
 
+/* The text of the port in "host:29400" or "[fd00::1]:29400"; NULL in a host, or an address of IPv6,
+ * without a port. */
+static const char *port_in(const char *endpoint)
+{
+    const char *last = strrchr(endpoint, ':'), *first = strchr(endpoint, ':');
+    const char *bracket = strchr(endpoint, ']');
+    bool has_port = last != NULL && (bracket != NULL ? last > bracket : first == last);
+    return has_port ? last + 1 : NULL;
+}
+
 int wli_torch_set_endpoint(const wli_given_t *given)
 {
+    const char *text = port_in(given->values[0]);
+    char *end = NULL;
+    long port = text == NULL ? 0 : strtol(text, &end, 10);
+    if (text != NULL && (end == text || *end != '\0' || port < 0 || port > HIGHEST_PORT))
+        return weft_fail(MPI_ERR_ARG, "--rdzv-endpoint %s: the port is \"%s\"; expected is 0 to %d",
+                         given->values[0], text, HIGHEST_PORT);
     given->plan->torch.is_given = true;
     given->plan->torch.endpoint = given->values[0];
     return MPI_SUCCESS;
@@ -113,9 +133,8 @@ int wli_torch_set_address(const wli_given_t *given)
 
 int wli_torch_set_port(const wli_given_t *given)
 {
-    enum { MOST = 65535 };
     given->plan->torch.is_given = true;
-    return wl_options_number(given->word, given->values[0], MOST, &given->plan->torch.port);
+    return wl_options_number(given->word, given->values[0], HIGHEST_PORT, &given->plan->torch.port);
 }
 
 int wli_torch_set_id(const wli_given_t *given)
@@ -293,13 +312,11 @@ int wl_torch_world_size(const wl_job_plan_t *plan)
 /* "host", "host:29400", "[fd00::1]:29400", and an address of IPv6 without a port */
 static void split_endpoint(const char *endpoint, char host[256], long *port)
 {
-    const char *last = strrchr(endpoint, ':'), *first = strchr(endpoint, ':');
-    const char *bracket = strchr(endpoint, ']');
-    bool has_port = last != NULL && (bracket != NULL ? last > bracket : first == last);
-    int length = has_port ? (int)(last - endpoint) : (int)strlen(endpoint);
+    const char *text = port_in(endpoint);
+    int length = text != NULL ? (int)(text - endpoint) - 1 : (int)strlen(endpoint);
     bool is_bracketed = endpoint[0] == '[' && length > 2 && endpoint[length - 1] == ']';
     snprintf(host, 256, "%.*s", is_bracketed ? length - 2 : length, endpoint + is_bracketed);
-    *port = has_port ? strtol(last + 1, NULL, 10) : RENDEZVOUS_PORT;
+    *port = text != NULL ? strtol(text, NULL, 10) : RENDEZVOUS_PORT;
 }
 
 /* Where the command line says that ranks meet; it wins over the environment. */
