@@ -26,7 +26,8 @@ start() {
     rm -f ready.*
     WEFT_LAUNCH_RADIX=2 $run "$@" -host 'h[1-5]' -n 7 sh rank >said 2>&1 </dev/null &
     job=$!
-    until [ "$(ls ready.* 2>/dev/null | wc -l)" -eq 7 ]; do sleep 0.05; done
+    # A job that has ended before all its ranks ran (--timeout, on a busy machine) makes no more files.
+    until [ "$(ls ready.* 2>/dev/null | wc -l)" -eq 7 ] || ! kill -0 $job 2>/dev/null; do sleep 0.05; done
 }
 # check NAME: how the job ended, what was said, what is left after at most 10 s
 check() {
