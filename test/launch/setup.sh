@@ -4,6 +4,7 @@
 : "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILD:=$SOURCE/build}"
 : "${MPIRUN:=$BUILD/mpirun}"
+unset OMP_NUM_THREADS OMP_THREAD_LIMIT # nproc, which says how many cores there are, obeys them
 failures=0
 work=$(mktemp -d) || exit 1
 cd "$work" || exit 1
