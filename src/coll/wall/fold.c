@@ -49,16 +49,12 @@ void weft_fold_twice(const weft_fold_t *its, void *out, void *copy)
 
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset)
 {
-    bool is_whole = its->operands == wall->size;
-    if (is_whole && !weft_wall_await_all(wall))
-        return false;
     for (int i = 0; i < its->operands; i++) {
         if (i == wall->rank && its->own != NULL) {
             its->at[i] = its->own;
             continue;
         }
-        const char *data =
-            is_whole ? weft_wall_data(wall, i, bytes) : weft_wall_read(wall, i, bytes);
+        const char *data = weft_wall_data(wall, i, bytes);
         if (data == NULL)
             return false;
         its->at[i] = data + offset;

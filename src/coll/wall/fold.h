@@ -24,8 +24,9 @@ void weft_fold(const weft_fold_t *its, void *out);
  * nearest cache, and `copy` may be any at[i]. */
 void weft_fold_twice(const weft_fold_t *its, void *out, void *copy);
 
-/** The operands of the members up to `its->operands` - 1, from their posts of this number. Each has
- * `bytes` bytes, and its elements begin `offset` bytes behind the start. False: wall->error. */
+/** The operands of the members up to `its->operands` - 1, from their posts of this number, which
+ * are there. Each has `bytes` bytes, and its elements begin `offset` bytes behind the start. False:
+ * wall->error. */
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset);
 
 static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operands, size_t count)

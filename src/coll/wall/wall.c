@@ -191,9 +191,10 @@ static __attribute__((noinline)) bool await_all(weft_wall_t *wall, uint64_t numb
     return is_good;
 }
 
-bool weft_wall_await_all(weft_wall_t *wall)
+bool weft_wall_await(weft_wall_t *wall, int first, int end)
 {
-    return await_all(wall, wall->number);
+    return first == 0 && end == wall->size ? await_all(wall, wall->number)
+                                           : await(wall, first, end, wall->number);
 }
 
 /* ---- posting ---- */
@@ -294,16 +295,8 @@ void weft_wall_disagree(weft_wall_t *wall, int member)
     weft_wall_give_up(wall, error);
 }
 
-const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes)
-{
-    return await(wall, member, member + 1, wall->number) ? weft_wall_data(wall, member, bytes)
-                                                         : NULL;
-}
-
 bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
 {
-    if (!await(wall, member, member + 1, wall->number))
-        return false;
     uint64_t stamp = weft_wall_post_of(wall, member)->stamp;
     if ((stamp ^ wall->stamp) >> WEFT_STAMP_SHIFT != 0) {
         weft_wall_disagree(wall, member);
@@ -311,14 +304,6 @@ bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
     }
     *bytes_out = stamp & bytes_mask;
     return true;
-}
-
-bool weft_wall_meet(weft_wall_t *wall)
-{
-    bool is_good = await_all(wall, wall->number);
-    for (int i = 0; is_good && i < wall->size; i++)
-        is_good = weft_wall_data(wall, i, 0) != NULL;
-    return is_good;
 }
 
 /* ---- running ---- */

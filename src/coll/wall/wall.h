@@ -20,8 +20,7 @@
  * After a failure (a member dies, calls MPI_Finalize, or disagrees) a wall is of no use any more:
  * the collectives on its communicator fail.
  *
- * An algorithm is a loop over chunks of the data, each of which is a post or two
- * (wall_algorithms.h).
+ * An algorithm is a number of steps, a post each (wall_call.h).
  */
 #ifndef WEFT_COLL_WALL_WALL_H
 #define WEFT_COLL_WALL_WALL_H
@@ -135,15 +134,15 @@ static inline const weft_post_t *weft_wall_post_of(const weft_wall_t *wall, int 
     return &wall->members[member].strip->posts[wall->number % WEFT_WALL_POSTS];
 }
 
-/** The data of a member's post of this number, `bytes` bytes, whose stamp has been looked at. They
- * stay until this rank makes its next post. */
+/** The data of a member's post of this number, which is there: `bytes` bytes, whose stamp has been
+ * looked at. They stay until this rank makes its next post. */
 static inline const void *weft_wall_known_data(const weft_wall_t *wall, int member, size_t bytes)
 {
     const weft_post_t *post = weft_wall_post_of(wall, member);
     return bytes <= WEFT_POST_DATA ? post->data : wall->members[member].ring + post->offset;
 }
 
-/** The same of a post that is there. NULL: wall->error. */
+/** The same; the stamp is looked at. NULL: wall->error. */
 static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t bytes)
 {
     if (__builtin_expect(weft_wall_post_of(wall, member)->stamp != wall->stamp, 0)) {
@@ -153,10 +152,7 @@ static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t b
     return weft_wall_known_data(wall, member, bytes);
 }
 
-/** The same, when it is there. */
-const void *weft_wall_read(weft_wall_t *wall, int member, size_t bytes);
-
-/** The bytes with which a member has stamped its post of this number, when it is there: for calls
+/** The bytes with which a member has stamped its post of this number, which is there: for calls
  * where this rank does not know them. False: wall->error. */
 bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out);
 
@@ -169,12 +165,9 @@ static inline bool weft_wall_signal(weft_wall_t *wall)
     return has_room;
 }
 
-/** Wait until all have made the post of this number: a rank that takes turns on a core with others
- * then waits once. False: wall->error. */
-bool weft_wall_await_all(weft_wall_t *wall);
-
-/** The same, where the post has no data and the calls are compared. False: wall->error. */
-bool weft_wall_meet(weft_wall_t *wall);
+/** Wait until members `first` to `end` - 1 have made the post of this number. A rank that takes
+ * turns on a core with others waits once for all that it needs. False: wall->error. */
+bool weft_wall_await(weft_wall_t *wall, int first, int end);
 
 static inline size_t weft_wall_least(size_t a, size_t b)
 {

@@ -5,8 +5,19 @@
 #define WEFT_COLL_WALL_WALL_ALGORITHMS_H
 
 #include "coll/plan.h"
+#include "coll/wall/wall_call.h"
 
-/* Define the algorithm `name`, which is done by run_`name`. */
+/* Define the algorithm `name` by its steps. */
+#define WEFT_WALL_STEPS(name, begin, post, take)                                                   \
+    static int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)                         \
+    {                                                                                              \
+        static const weft_wall_steps_t its = {begin, post, take};                                  \
+        weft_wall_call_t call = {.wall = wall, .args = args};                                      \
+        return weft_wall_do_steps(&its, &call);                                                    \
+    }                                                                                              \
+    WEFT_WALL_PLAN(name)
+
+/* Its plan has no steps but run_`name`. */
 #define WEFT_WALL_PLAN(name)                                                                       \
     void weft_wall_##name(weft_plan_t *plan, const weft_coll_args_t *args)                         \
     {                                                                                              \

@@ -5,89 +5,129 @@
 
 #include "coll/wall/wall_blocks.h"
 
-static bool take_piece(weft_wall_t *wall, int member, const weft_elements_t *to, size_t offset,
-                       size_t bytes)
+/* The step's part of a block, in bytes. */
+static bool post_piece(const weft_wall_call_t *call, const weft_elements_t *from)
 {
-    const void *data = weft_wall_read(wall, member, bytes);
+    size_t part = weft_wall_part_of(call, weft_wall_bytes_of(from));
+    return weft_wall_post_piece(call->wall, from, weft_wall_done(call), part);
+}
+
+static bool take_piece(const weft_wall_call_t *call, int member, const weft_elements_t *to)
+{
+    size_t part = weft_wall_part_of(call, weft_wall_bytes_of(to));
+    const void *data = weft_wall_data(call->wall, member, part);
     if (data != NULL)
-        weft_wall_unpack(to, offset, data, bytes);
+        weft_wall_unpack(to, weft_wall_done(call), data, part);
     return data != NULL;
 }
 
-static int run_barrier(weft_wall_t *wall, const weft_coll_args_t *args)
+/* ---- barrier ---- */
+
+static void begin_barrier(weft_wall_call_t *call)
 {
-    (void)args;
-    if (weft_wall_signal(wall))
-        weft_wall_meet(wall);
-    return wall->error;
+    call->steps = 1;
+    weft_wall_await_others(call);
+}
+
+static bool post_barrier(weft_wall_call_t *call)
+{
+    return weft_wall_signal(call->wall);
+}
+
+static bool take_barrier(weft_wall_call_t *call)
+{
+    bool is_good = true;
+    for (int i = 0; is_good && i < call->wall->size; i++)
+        is_good = weft_wall_data(call->wall, i, 0) != NULL;
+    return is_good;
 }
 
 /* ---- from one, or to one ---- */
 
-static int run_bcast(weft_wall_t *wall, const weft_coll_args_t *args)
+static bool is_root(const weft_wall_call_t *call)
 {
-    weft_elements_t all = weft_wall_send_block(args, 0);
-    size_t bytes = weft_wall_bytes_of(&all);
-    bool is_root = wall->rank == args->root, is_good = true;
-    weft_wall_stamp(wall, bytes);
-    for (size_t done = 0; done < bytes && is_good; done += wall->chunk) {
-        size_t part = weft_wall_least(bytes - done, wall->chunk);
-        is_good = is_root
-                      ? weft_wall_post_piece(wall, &all, done, part)
-                      : weft_wall_signal(wall) && take_piece(wall, args->root, &all, done, part);
-    }
-    return wall->error;
+    return call->wall->rank == call->args->root;
 }
 
-static bool collect(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t part)
+static void begin_bcast(weft_wall_call_t *call)
 {
-    if (!weft_wall_signal(wall) || !weft_wall_await_all(wall))
-        return false;
-    for (int i = 0; i < wall->size; i++) {
-        weft_elements_t to = weft_wall_recv_block(args, i);
-        if (i != wall->rank && !take_piece(wall, i, &to, done, part))
+    weft_elements_t all = weft_wall_send_block(call->args, 0);
+    size_t bytes = weft_wall_bytes_of(&all);
+    weft_wall_stamp(call->wall, bytes);
+    weft_wall_divide(call, bytes, call->wall->chunk);
+    if (!is_root(call))
+        weft_wall_await_member(call, call->args->root);
+}
+
+static bool post_bcast(weft_wall_call_t *call)
+{
+    weft_elements_t all = weft_wall_send_block(call->args, 0);
+    return is_root(call) ? post_piece(call, &all) : weft_wall_signal(call->wall);
+}
+
+static bool take_bcast(weft_wall_call_t *call)
+{
+    weft_elements_t all = weft_wall_send_block(call->args, 0);
+    return is_root(call) || take_piece(call, call->args->root, &all);
+}
+
+static void begin_gather(weft_wall_call_t *call)
+{
+    const weft_coll_args_t *args = call->args;
+    bool is_in_place = weft_is_in_place(args);
+    weft_elements_t own =
+        is_in_place ? weft_wall_recv_block(args, call->wall->rank) : weft_wall_send_block(args, 0);
+    size_t bytes =
+        is_root(call) ? args->recv_count * args->recv_type->size : weft_wall_bytes_of(&own);
+    weft_wall_stamp(call->wall, bytes);
+    weft_wall_divide(call, bytes, call->wall->chunk);
+    if (!is_root(call))
+        return;
+    weft_wall_await_others(call);
+    weft_elements_t to = weft_wall_recv_block(args, call->wall->rank);
+    if (!is_in_place)
+        weft_copy_elements(&own, &to);
+}
+
+static bool post_gather(weft_wall_call_t *call)
+{
+    if (is_root(call))
+        return weft_wall_signal(call->wall);
+    weft_elements_t own = weft_wall_send_block(call->args, 0);
+    return post_piece(call, &own);
+}
+
+static bool take_gather(weft_wall_call_t *call)
+{
+    for (int i = 0; i < call->end; i++) {
+        weft_elements_t to = weft_wall_recv_block(call->args, i);
+        if (i != call->wall->rank && !take_piece(call, i, &to))
             return false;
     }
     return true;
 }
 
-static int run_gather(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    bool is_root = wall->rank == args->root, is_good = true;
-    bool is_in_place = weft_is_in_place(args);
-    weft_elements_t own =
-        is_in_place ? weft_wall_recv_block(args, wall->rank) : weft_wall_send_block(args, 0);
-    size_t bytes = is_root ? args->recv_count * args->recv_type->size : weft_wall_bytes_of(&own);
-    weft_wall_stamp(wall, bytes);
-    if (is_root && !is_in_place) {
-        weft_elements_t to = weft_wall_recv_block(args, wall->rank);
-        weft_copy_elements(&own, &to);
-    }
-    for (size_t done = 0; done < bytes && is_good; done += wall->chunk) {
-        size_t part = weft_wall_least(bytes - done, wall->chunk);
-        is_good = is_root ? collect(wall, args, done, part)
-                          : weft_wall_post_piece(wall, &own, done, part);
-    }
-    return wall->error;
-}
-
 /* ---- a post with a piece for each member ---- */
 
-/* `piece` bytes of each block at most go into one post, one behind the other. */
-static size_t piece_for_each(const weft_wall_t *wall, size_t block_bytes)
+/* `most` bytes of each block at most go into one post, one behind the other. */
+static void divide_blocks(weft_wall_call_t *call, size_t block_bytes)
 {
-    return weft_wall_least(wall->chunk / (size_t)wall->size / 64 * 64, block_bytes);
+    size_t most = call->wall->chunk / (size_t)call->wall->size / 64 * 64;
+    weft_wall_stamp(call->wall, block_bytes);
+    weft_wall_divide(call, block_bytes, most);
 }
 
-static bool post_pieces(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t part)
+static bool post_pieces(const weft_wall_call_t *call)
 {
-    bool is_in_place = weft_is_in_place(args);
+    weft_wall_t *wall = call->wall;
+    size_t part = weft_wall_part_of(call, call->total), done = weft_wall_done(call);
+    bool is_in_place = weft_is_in_place(call->args);
     char *room = weft_wall_room(wall, part * (size_t)wall->size);
     if (room == NULL)
         return false;
     for (int i = 0; i < wall->size; i++) {
         weft_elements_t from =
-            is_in_place ? weft_wall_recv_block(args, i) : weft_wall_send_block(args, i);
+            is_in_place ? weft_wall_recv_block(call->args, i) : weft_wall_send_block(call->args, i);
         if (i != wall->rank)
             weft_wall_pack(&from, done, room + (size_t)i * part, part);
     }
@@ -96,122 +136,154 @@ static bool post_pieces(weft_wall_t *wall, const weft_coll_args_t *args, size_t 
 }
 
 /* This member's piece of a post of pieces. */
-static bool take_own_piece(weft_wall_t *wall, int member, const weft_elements_t *to, size_t done,
-                           size_t part)
+static bool take_own_piece(const weft_wall_call_t *call, int member, const weft_elements_t *to)
 {
-    const char *data = weft_wall_read(wall, member, part * (size_t)wall->size);
+    weft_wall_t *wall = call->wall;
+    size_t part = weft_wall_part_of(call, call->total);
+    const char *data = weft_wall_data(wall, member, part * (size_t)wall->size);
     if (data != NULL)
-        weft_wall_unpack(to, done, data + (size_t)wall->rank * part, part);
+        weft_wall_unpack(to, weft_wall_done(call), data + (size_t)wall->rank * part, part);
     return data != NULL;
 }
 
 /* In place the root has no receive buffer. */
-static int run_scatter(weft_wall_t *wall, const weft_coll_args_t *args)
+static void begin_scatter(weft_wall_call_t *call)
 {
-    bool is_root = wall->rank == args->root, is_good = true;
+    const weft_coll_args_t *args = call->args;
     bool is_in_place = args->recv_buf == MPI_IN_PLACE;
     weft_elements_t own = is_in_place ? (weft_elements_t){0} : weft_wall_recv_block(args, 0);
-    size_t bytes = is_root ? args->send_count * args->send_type->size : weft_wall_bytes_of(&own);
-    size_t piece = piece_for_each(wall, bytes);
-    weft_wall_stamp(wall, bytes);
-    if (is_root && !is_in_place) {
-        weft_elements_t from = weft_wall_send_block(args, wall->rank);
+    divide_blocks(call, is_root(call) ? args->send_count * args->send_type->size
+                                      : weft_wall_bytes_of(&own));
+    if (!is_root(call)) {
+        weft_wall_await_member(call, args->root);
+    } else if (!is_in_place) {
+        weft_elements_t from = weft_wall_send_block(args, call->wall->rank);
         weft_copy_elements(&from, &own);
     }
-    for (size_t done = 0; done < bytes && is_good; done += piece) {
-        size_t part = weft_wall_least(bytes - done, piece);
-        is_good =
-            is_root ? post_pieces(wall, args, done, part)
-                    : weft_wall_signal(wall) && take_own_piece(wall, args->root, &own, done, part);
-    }
-    return wall->error;
+}
+
+static bool post_scatter(weft_wall_call_t *call)
+{
+    return is_root(call) ? post_pieces(call) : weft_wall_signal(call->wall);
+}
+
+static bool take_scatter(weft_wall_call_t *call)
+{
+    if (is_root(call))
+        return true;
+    weft_elements_t own = weft_wall_recv_block(call->args, 0);
+    return take_own_piece(call, call->args->root, &own);
 }
 
 /* In place a piece is posted before another one takes its place. */
-static int run_alltoall(weft_wall_t *wall, const weft_coll_args_t *args)
+static void begin_alltoall(weft_wall_call_t *call)
 {
-    size_t bytes = args->recv_count * args->recv_type->size;
-    size_t piece = piece_for_each(wall, bytes);
-    weft_wall_stamp(wall, bytes);
-    if (!weft_is_in_place(args)) {
-        weft_elements_t from = weft_wall_send_block(args, wall->rank),
-                        to = weft_wall_recv_block(args, wall->rank);
-        weft_copy_elements(&from, &to);
-    }
-    for (size_t done = 0; done < bytes; done += piece) {
-        size_t part = weft_wall_least(bytes - done, piece);
-        if (!post_pieces(wall, args, done, part) || !weft_wall_await_all(wall))
-            return wall->error;
-        for (int i = 1; i < wall->size; i++) {
-            int member = (wall->rank + i) % wall->size;
-            weft_elements_t to = weft_wall_recv_block(args, member);
-            if (!take_own_piece(wall, member, &to, done, part))
-                return wall->error;
-        }
-    }
-    return wall->error;
+    const weft_coll_args_t *args = call->args;
+    divide_blocks(call, args->recv_count * args->recv_type->size);
+    weft_wall_await_others(call);
+    if (weft_is_in_place(args))
+        return;
+    weft_elements_t from = weft_wall_send_block(args, call->wall->rank),
+                    to = weft_wall_recv_block(args, call->wall->rank);
+    weft_copy_elements(&from, &to);
 }
 
-/* ---- from all, to all ---- */
-
-static bool take_all(weft_wall_t *wall, const weft_coll_args_t *args, weft_wall_block_fn_t target,
-                     size_t done)
+static bool post_alltoall(weft_wall_call_t *call)
 {
-    if (!weft_wall_await_all(wall))
-        return false;
+    return post_pieces(call);
+}
+
+static bool take_alltoall(weft_wall_call_t *call)
+{
+    weft_wall_t *wall = call->wall;
     for (int i = 1; i < wall->size; i++) {
         int member = (wall->rank + i) % wall->size;
-        weft_elements_t to = target(args, member);
-        if (!take_piece(wall, member, &to, done,
-                        weft_wall_part(wall, weft_wall_bytes_of(&to), done)))
+        weft_elements_t to = weft_wall_recv_block(call->args, member);
+        if (!take_own_piece(call, member, &to))
             return false;
     }
     return true;
 }
 
-/* `most` is the size of the largest block. */
-static int exchange_blocks(weft_wall_t *wall, const weft_coll_args_t *args,
-                           weft_wall_block_fn_t target, size_t most)
+/* ---- from all, to all ---- */
+
+/* `most` is the size of the largest block, `sum` that of all. */
+static void begin_blocks(weft_wall_call_t *call, weft_wall_block_fn_t target, size_t most,
+                         size_t sum)
 {
-    weft_elements_t to = target(args, wall->rank);
-    weft_elements_t own = weft_is_in_place(args) ? to : weft_wall_send_block(args, 0);
-    size_t bytes = weft_wall_bytes_of(&own);
-    if (!weft_is_in_place(args))
-        weft_copy_elements(&own, &to);
-    for (size_t done = 0; done < most; done += wall->chunk) {
-        if (!weft_wall_post_piece(wall, &own, done, weft_wall_part(wall, bytes, done)) ||
-            !take_all(wall, args, target, done))
-            break;
+    weft_wall_stamp(call->wall, sum);
+    weft_wall_divide(call, most, call->wall->chunk);
+    weft_wall_await_others(call);
+    if (weft_is_in_place(call->args))
+        return;
+    weft_elements_t own = weft_wall_send_block(call->args, 0),
+                    to = target(call->args, call->wall->rank);
+    weft_copy_elements(&own, &to);
+}
+
+static bool post_block(weft_wall_call_t *call, weft_wall_block_fn_t target)
+{
+    weft_elements_t own = weft_is_in_place(call->args) ? target(call->args, call->wall->rank)
+                                                       : weft_wall_send_block(call->args, 0);
+    return post_piece(call, &own);
+}
+
+static bool take_blocks(weft_wall_call_t *call, weft_wall_block_fn_t target)
+{
+    weft_wall_t *wall = call->wall;
+    for (int i = 1; i < wall->size; i++) {
+        int member = (wall->rank + i) % wall->size;
+        weft_elements_t to = target(call->args, member);
+        if (!take_piece(call, member, &to))
+            return false;
     }
-    return wall->error;
+    return true;
 }
 
-static int run_allgather(weft_wall_t *wall, const weft_coll_args_t *args)
+static void begin_allgather(weft_wall_call_t *call)
 {
-    size_t bytes = args->recv_count * args->recv_type->size;
-    weft_wall_stamp(wall, bytes);
-    return exchange_blocks(wall, args, weft_wall_recv_block, bytes);
+    size_t bytes = call->args->recv_count * call->args->recv_type->size;
+    begin_blocks(call, weft_wall_recv_block, bytes, bytes);
 }
 
-static int run_allgatherv(weft_wall_t *wall, const weft_coll_args_t *args)
+static bool post_allgather(weft_wall_call_t *call)
+{
+    return post_block(call, weft_wall_recv_block);
+}
+
+static bool take_allgather(weft_wall_call_t *call)
+{
+    return take_blocks(call, weft_wall_recv_block);
+}
+
+static void begin_allgatherv(weft_wall_call_t *call)
 {
     size_t most = 0, sum = 0;
-    for (int i = 0; i < wall->size; i++) {
-        weft_elements_t block = weft_wall_recv_slice(args, i);
+    for (int i = 0; i < call->wall->size; i++) {
+        weft_elements_t block = weft_wall_recv_slice(call->args, i);
         size_t bytes = weft_wall_bytes_of(&block);
         most = bytes > most ? bytes : most;
         sum += bytes;
     }
-    weft_wall_stamp(wall, sum);
-    return exchange_blocks(wall, args, weft_wall_recv_slice, most);
+    begin_blocks(call, weft_wall_recv_slice, most, sum);
+}
+
+static bool post_allgatherv(weft_wall_call_t *call)
+{
+    return post_block(call, weft_wall_recv_slice);
+}
+
+static bool take_allgatherv(weft_wall_call_t *call)
+{
+    return take_blocks(call, weft_wall_recv_slice);
 }
 
 /* ---- plans ---- */
 
-WEFT_WALL_PLAN(barrier)
-WEFT_WALL_PLAN(bcast)
-WEFT_WALL_PLAN(gather)
-WEFT_WALL_PLAN(scatter)
-WEFT_WALL_PLAN(allgather)
-WEFT_WALL_PLAN(allgatherv)
-WEFT_WALL_PLAN(alltoall)
+WEFT_WALL_STEPS(barrier, begin_barrier, post_barrier, take_barrier)
+WEFT_WALL_STEPS(bcast, begin_bcast, post_bcast, take_bcast)
+WEFT_WALL_STEPS(gather, begin_gather, post_gather, take_gather)
+WEFT_WALL_STEPS(scatter, begin_scatter, post_scatter, take_scatter)
+WEFT_WALL_STEPS(allgather, begin_allgather, post_allgather, take_allgather)
+WEFT_WALL_STEPS(allgatherv, begin_allgatherv, post_allgatherv, take_allgatherv)
+WEFT_WALL_STEPS(alltoall, begin_alltoall, post_alltoall, take_alltoall)

@@ -15,140 +15,152 @@ static bool post_elements(weft_wall_t *wall, const char *from, size_t bytes)
     return true;
 }
 
-static void stamp_vector(weft_wall_t *wall, const weft_coll_args_t *args)
+static size_t offset_of(const weft_wall_call_t *call)
 {
-    weft_wall_stamp(wall, args->recv_count * args->recv_type->size);
+    return weft_wall_done(call) * call->args->recv_type->size;
 }
 
 /* ---- every member reduces all that it gets ---- */
 
-/* The first `operands` members' operands are reduced. */
-static int reduce_prefix(weft_wall_t *wall, const weft_coll_args_t *args, int operands)
+static void begin_vector(weft_wall_call_t *call)
 {
-    const char *in = weft_fold_input(args);
-    char *out = args->recv_buf;
-    size_t size = args->recv_type->size, most = weft_wall_elements(wall, args->recv_type, 1);
-    bool has_own = weft_fold_has_input(args, wall->rank);
-    stamp_vector(wall, args);
-    for (size_t done = 0; done < args->recv_count; done += most) {
-        weft_fold_t fold =
-            weft_fold_of(args, operands, weft_wall_least(args->recv_count - done, most));
-        size_t bytes = fold.count * size;
-        fold.own = has_own ? in + done * size : NULL;
-        if (!post_elements(wall, in + done * size, bytes) || !weft_fold_read(wall, &fold, bytes, 0))
-            break;
-        if (operands > 0)
-            weft_fold(&fold, out + done * size);
-    }
-    return wall->error;
+    const weft_coll_args_t *args = call->args;
+    weft_wall_stamp(call->wall, args->recv_count * args->recv_type->size);
+    weft_wall_divide(call, args->recv_count, weft_wall_elements(call->wall, args->recv_type, 1));
 }
 
-static int run_allreduce(weft_wall_t *wall, const weft_coll_args_t *args)
+/* The operands of the members up to `call->end` - 1 are reduced. */
+static bool post_prefix(weft_wall_call_t *call)
 {
-    return reduce_prefix(wall, args, wall->size);
+    size_t bytes = weft_wall_part_of(call, call->total) * call->args->recv_type->size;
+    return post_elements(call->wall, weft_fold_input(call->args) + offset_of(call), bytes);
 }
 
-static int run_scan(weft_wall_t *wall, const weft_coll_args_t *args)
+static bool take_prefix(weft_wall_call_t *call)
 {
-    return reduce_prefix(wall, args, wall->rank + 1);
-}
-
-static int run_exscan(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    return reduce_prefix(wall, args, wall->rank);
-}
-
-static bool reduce_chunk(weft_wall_t *wall, const weft_coll_args_t *args, size_t done,
-                         weft_fold_t *fold)
-{
-    size_t size = fold->type->size, bytes = fold->count * size;
-    const char *in = weft_fold_input(args) + done * size;
-    bool is_root = wall->rank == args->root;
-    bool has_data = !is_root || !weft_fold_has_input(args, wall->rank);
-    if (!(has_data ? post_elements(wall, in, bytes) : weft_wall_signal(wall)))
+    const weft_coll_args_t *args = call->args;
+    weft_fold_t fold = weft_fold_of(args, call->end, weft_wall_part_of(call, call->total));
+    size_t offset = offset_of(call), bytes = fold.count * args->recv_type->size;
+    if (weft_fold_has_input(args, call->wall->rank))
+        fold.own = weft_fold_input(args) + offset;
+    if (!weft_fold_read(call->wall, &fold, bytes, 0))
         return false;
-    if (!is_root)
-        return true;
-    if (!has_data)
-        fold->own = in;
-    if (!weft_fold_read(wall, fold, bytes, 0))
-        return false;
-    weft_fold(fold, (char *)args->recv_buf + done * size);
+    if (call->end > 0)
+        weft_fold(&fold, (char *)args->recv_buf + offset);
     return true;
 }
 
-static int run_reduce(weft_wall_t *wall, const weft_coll_args_t *args)
+static void begin_allreduce(weft_wall_call_t *call)
 {
-    size_t most = weft_wall_elements(wall, args->recv_type, 1);
-    stamp_vector(wall, args);
-    for (size_t done = 0; done < args->recv_count; done += most) {
-        weft_fold_t fold =
-            weft_fold_of(args, wall->size, weft_wall_least(args->recv_count - done, most));
-        if (!reduce_chunk(wall, args, done, &fold))
-            break;
-    }
-    return wall->error;
+    begin_vector(call);
+    weft_wall_await_others(call);
+}
+
+static void begin_scan(weft_wall_call_t *call)
+{
+    begin_vector(call);
+    call->end = call->wall->rank + 1;
+}
+
+static void begin_exscan(weft_wall_call_t *call)
+{
+    begin_vector(call);
+    call->end = call->wall->rank;
+}
+
+static void begin_reduce(weft_wall_call_t *call)
+{
+    begin_vector(call);
+    if (call->wall->rank == call->args->root)
+        weft_wall_await_others(call);
+}
+
+/* The root reads its own operand in the caller's buffer if it can. */
+static bool post_reduce(weft_wall_call_t *call)
+{
+    bool is_root = call->wall->rank == call->args->root;
+    return is_root && weft_fold_has_input(call->args, call->wall->rank)
+               ? weft_wall_signal(call->wall)
+               : post_prefix(call);
+}
+
+static bool take_reduce(weft_wall_call_t *call)
+{
+    return call->end == 0 || take_prefix(call);
 }
 
 /* ---- every member reduces a slice ---- */
 
-/* Post `bytes` bytes, but not those from `first` to `end`: nobody reads them there. */
-static bool post_around(weft_wall_t *wall, const char *from, size_t bytes, size_t first, size_t end)
+/* Two steps for each part of the vector: the operands of the slices, then the slices of the
+ * result. */
+typedef struct slice {
+    size_t done, count; /* elements before the part, and of it */
+    size_t first, end;  /* this member's slice of the part */
+} wall_slice_t;
+
+static wall_slice_t slice_of(const weft_wall_call_t *call)
 {
-    char *room = weft_wall_room(wall, bytes);
+    wall_slice_t its = {.done = call->step / 2 * call->most};
+    its.count = weft_wall_least(call->total - its.done, call->most);
+    its.first = weft_part(its.count, call->wall->rank, call->wall->size);
+    its.end = weft_part(its.count, call->wall->rank + 1, call->wall->size);
+    return its;
+}
+
+/* What others reduce: all but the own slice, which nobody reads there. */
+static bool post_operands(const weft_wall_call_t *call, const wall_slice_t *its)
+{
+    size_t size = call->args->recv_type->size;
+    const char *from = weft_fold_input(call->args) + its->done * size;
+    char *room = weft_wall_room(call->wall, its->count * size);
     if (room == NULL)
         return false;
-    weft_copy(room, from, first);
-    weft_copy(room + end, from + end, bytes - end);
-    weft_wall_post(wall);
+    weft_copy(room, from, its->first * size);
+    weft_copy(room + its->end * size, from + its->end * size, (its->count - its->end) * size);
+    weft_wall_post(call->wall);
     return true;
 }
 
 /* This member's slice of the result, for its caller and for the others. In place, from the third
  * rank on, the caller's slice is an operand that has to be read before it is written. */
-static void fold_slice(const weft_wall_t *wall, const weft_coll_args_t *args,
-                       const weft_fold_t *fold, char *room, char *out)
+static void fold_slice(const weft_wall_call_t *call, const weft_fold_t *fold, char *room, char *out)
 {
-    if (weft_fold_has_input(args, wall->rank))
+    if (weft_fold_has_input(call->args, call->wall->rank))
         weft_fold_twice(fold, out, room);
     else
         weft_fold_twice(fold, room, out);
 }
 
-/* Post the slices of a chunk that others reduce, then this member's slice of the result. */
-static bool post_slice(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t count,
-                       bool has_result)
+static bool post_result(const weft_wall_call_t *call, const wall_slice_t *its, bool has_result)
 {
-    size_t size = args->recv_type->size, first = weft_part(count, wall->rank, wall->size);
-    size_t end = weft_part(count, wall->rank + 1, wall->size);
-    const char *in = weft_fold_input(args) + done * size;
-    weft_fold_t fold = weft_fold_of(args, wall->size, end - first);
-    fold.own = in + first * size;
-    if (!post_around(wall, in, count * size, first * size, end * size) ||
-        !weft_fold_read(wall, &fold, count * size, first * size))
+    const weft_coll_args_t *args = call->args;
+    size_t size = args->recv_type->size, own = (its->done + its->first) * size;
+    weft_fold_t fold = weft_fold_of(args, call->wall->size, its->end - its->first);
+    fold.own = weft_fold_input(args) + own;
+    if (!weft_fold_read(call->wall, &fold, its->count * size, its->first * size))
         return false;
-    char *room = weft_wall_room(wall, fold.count * size);
+    char *room = weft_wall_room(call->wall, fold.count * size);
     if (room == NULL)
         return false;
     if (has_result)
-        fold_slice(wall, args, &fold, room, (char *)args->recv_buf + (done + first) * size);
+        fold_slice(call, &fold, room, (char *)args->recv_buf + own);
     else
         weft_fold(&fold, room);
-    weft_wall_post(wall);
+    weft_wall_post(call->wall);
     return true;
 }
 
 /* Those that others have reduced. */
-static bool take_slices(weft_wall_t *wall, const weft_coll_args_t *args, size_t done, size_t count)
+static bool take_slices(const weft_wall_call_t *call)
 {
-    size_t size = args->recv_type->size;
-    char *out = (char *)args->recv_buf + done * size;
-    if (!weft_wall_await_all(wall))
-        return false;
+    weft_wall_t *wall = call->wall;
+    wall_slice_t its = slice_of(call);
+    size_t size = call->args->recv_type->size;
+    char *out = (char *)call->args->recv_buf + its.done * size;
     for (int i = 1; i < wall->size; i++) {
         int member = (wall->rank + i) % wall->size;
-        size_t first = weft_part(count, member, wall->size);
-        size_t bytes = (weft_part(count, member + 1, wall->size) - first) * size;
+        size_t first = weft_part(its.count, member, wall->size);
+        size_t bytes = (weft_part(its.count, member + 1, wall->size) - first) * size;
         const void *slice = weft_wall_data(wall, member, bytes);
         if (slice == NULL)
             return false;
@@ -157,108 +169,105 @@ static bool take_slices(weft_wall_t *wall, const weft_coll_args_t *args, size_t 
     return true;
 }
 
-static int reduce_by_slices(weft_wall_t *wall, const weft_coll_args_t *args, bool has_result)
+static void begin_slices(weft_wall_call_t *call)
 {
-    size_t most = weft_wall_elements(wall, args->recv_type, 1);
-    stamp_vector(wall, args);
-    for (size_t done = 0; done < args->recv_count; done += most) {
-        size_t count = weft_wall_least(args->recv_count - done, most);
-        if (!post_slice(wall, args, done, count, has_result) ||
-            (has_result && !take_slices(wall, args, done, count)))
-            break;
-    }
-    return wall->error;
+    begin_vector(call);
+    call->steps *= 2;
 }
 
-static int run_allreduce_sliced(weft_wall_t *wall, const weft_coll_args_t *args)
+static bool post_slices(weft_wall_call_t *call, bool has_result)
 {
-    return reduce_by_slices(wall, args, true);
+    wall_slice_t its = slice_of(call);
+    bool is_result = call->step % 2 == 1;
+    call->first = 0;
+    call->end = !is_result || has_result ? call->wall->size : 0;
+    return is_result ? post_result(call, &its, has_result) : post_operands(call, &its);
 }
 
-static int run_reduce_sliced(weft_wall_t *wall, const weft_coll_args_t *args)
+static bool take_result(weft_wall_call_t *call)
 {
-    return reduce_by_slices(wall, args, wall->rank == args->root);
+    return call->step % 2 == 0 || call->end == 0 || take_slices(call);
+}
+
+static bool post_allreduce_slices(weft_wall_call_t *call)
+{
+    return post_slices(call, true);
+}
+
+static bool post_reduce_slices(weft_wall_call_t *call)
+{
+    return post_slices(call, call->wall->rank == call->args->root);
 }
 
 /* ---- every member gets a block ---- */
 
-/* Elements of a round, the same of each block: a post has `most` of them for each member, at
- * multiples of `most`. Blocks may have different numbers of elements. */
-typedef struct round {
-    size_t done, most;
-} round_t;
-
+/* In a step each block has `most` elements, and a post has room for so many of each. Blocks may
+ * have different numbers of elements. */
 static size_t block_count(const weft_coll_args_t *args, int member)
 {
     return args->recv_counts.at == NULL ? args->recv_count
                                         : (size_t)weft_count_at(args->recv_counts, (size_t)member);
 }
 
-static size_t count_in_round(const weft_coll_args_t *args, int member, const round_t *round)
+static void begin_blocks(weft_wall_call_t *call)
 {
-    size_t count = block_count(args, member);
-    return count > round->done ? weft_wall_least(count - round->done, round->most) : 0;
+    weft_wall_t *wall = call->wall;
+    size_t longest = 0, sum = 0, size = call->args->recv_type->size;
+    call->own = weft_fold_input(call->args);
+    for (int i = 0; i < wall->size; i++) {
+        size_t count = block_count(call->args, i);
+        call->own += i < wall->rank ? count * size : 0;
+        longest = count > longest ? count : longest;
+        sum += count;
+    }
+    weft_wall_stamp(wall, sum * size);
+    size_t most = weft_wall_elements(wall, call->args->recv_type, wall->size);
+    weft_wall_divide(call, longest, weft_wall_least(most, longest));
+    weft_wall_await_others(call);
 }
 
 /* Everything, or all but the own block: that is needed if the result may be written over it. */
-static bool post_blocks(weft_wall_t *wall, const weft_coll_args_t *args, const round_t *round)
+static bool post_blocks(weft_wall_call_t *call)
 {
-    size_t size = args->recv_type->size, stride = round->most * size;
+    weft_wall_t *wall = call->wall;
+    const weft_coll_args_t *args = call->args;
+    size_t size = args->recv_type->size, stride = call->most * size;
     const char *from = weft_fold_input(args);
     char *room = weft_wall_room(wall, stride * (size_t)wall->size);
     if (room == NULL)
         return false;
     for (int i = 0; i < wall->size; i++) {
-        size_t bytes = count_in_round(args, i, round) * size;
+        size_t count = block_count(args, i), bytes = weft_wall_part_of(call, count) * size;
         if (bytes > 0 && (i != wall->rank || weft_is_in_place(args)))
-            weft_copy(room + (size_t)i * stride, from + round->done * size, bytes);
-        from += block_count(args, i) * size;
+            weft_copy(room + (size_t)i * stride, from + offset_of(call), bytes);
+        from += count * size;
     }
     weft_wall_post(wall);
     return true;
 }
 
-/* `own` is this member's block of its input. */
-static bool reduce_own_block(weft_wall_t *wall, const weft_coll_args_t *args, const round_t *round,
-                             const char *own)
+static bool take_own_block(weft_wall_call_t *call)
 {
-    size_t size = args->recv_type->size, stride = round->most * size;
-    weft_fold_t fold = weft_fold_of(args, wall->size, count_in_round(args, wall->rank, round));
+    weft_wall_t *wall = call->wall;
+    const weft_coll_args_t *args = call->args;
+    size_t stride = call->most * args->recv_type->size;
+    weft_fold_t fold =
+        weft_fold_of(args, wall->size, weft_wall_part_of(call, block_count(args, wall->rank)));
     if (!weft_fold_read(wall, &fold, stride * (size_t)wall->size, (size_t)wall->rank * stride))
         return false;
     if (!weft_is_in_place(args))
-        fold.at[wall->rank] = own + round->done * size;
+        fold.at[wall->rank] = call->own + offset_of(call);
     if (fold.count > 0)
-        weft_fold(&fold, (char *)args->recv_buf + round->done * size);
+        weft_fold(&fold, (char *)args->recv_buf + offset_of(call));
     return true;
-}
-
-static int run_reduce_scatter(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    const char *own = weft_fold_input(args);
-    size_t longest = 0, sum = 0, size = args->recv_type->size;
-    for (int i = 0; i < wall->size; i++) {
-        size_t count = block_count(args, i);
-        own += i < wall->rank ? count * size : 0;
-        longest = count > longest ? count : longest;
-        sum += count;
-    }
-    weft_wall_stamp(wall, sum * size);
-    round_t round = {
-        0, weft_wall_least(weft_wall_elements(wall, args->recv_type, wall->size), longest)};
-    for (; round.done < longest; round.done += round.most) {
-        if (!post_blocks(wall, args, &round) || !reduce_own_block(wall, args, &round, own))
-            break;
-    }
-    return wall->error;
 }
 
 /* ---- plans ---- */
 
-WEFT_WALL_PLAN(allreduce)
-WEFT_WALL_PLAN(reduce)
-WEFT_WALL_PLAN(allreduce_sliced)
-WEFT_WALL_PLAN(reduce_sliced)
-WEFT_WALL_PLAN(reduce_scatter)
-WEFT_WALL_PLAN(scan)
-WEFT_WALL_PLAN(exscan)
+WEFT_WALL_STEPS(allreduce, begin_allreduce, post_prefix, take_prefix)
+WEFT_WALL_STEPS(scan, begin_scan, post_prefix, take_prefix)
+WEFT_WALL_STEPS(exscan, begin_exscan, post_prefix, take_prefix)
+WEFT_WALL_STEPS(reduce, begin_reduce, post_reduce, take_reduce)
+WEFT_WALL_STEPS(allreduce_sliced, begin_slices, post_allreduce_slices, take_result)
+WEFT_WALL_STEPS(reduce_sliced, begin_slices, post_reduce_slices, take_result)
+WEFT_WALL_STEPS(reduce_scatter, begin_blocks, post_blocks, take_own_block)

@@ -20,6 +20,20 @@
 
 #include <string.h>
 
+/* As WEFT_WALL_STEPS, for calls with streams. */
+#define WEFT_WALL_STREAMS(name, begin, post, take)                                                 \
+    static int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)                         \
+    {                                                                                              \
+        static const weft_wall_steps_t its = {begin, post, take};                                  \
+        struct weft_wall_streams streams;                                                          \
+        weft_wall_call_t call = {.wall = wall, .args = args, .streams = &streams};                 \
+        streams.own.packed = NULL;                                                                 \
+        int err = weft_wall_do_steps(&its, &call);                                                 \
+        weft_free(streams.own.packed);                                                             \
+        return err;                                                                                \
+    }                                                                                              \
+    WEFT_WALL_PLAN(name)
+
 static weft_elements_t send_slice(const weft_coll_args_t *args, int member)
 {
     return weft_wall_elements_at(args->send_buf, weft_send_slice(args, member));
@@ -46,58 +60,83 @@ static bool differs(weft_wall_t *wall, int member, size_t sent, size_t expected)
     return true;
 }
 
+/* How many steps there are the member that knows the longest block says. */
+static void know_longest(weft_wall_call_t *call, size_t longest)
+{
+    weft_wall_divide(call, longest > 0 ? longest : 1, call->wall->chunk);
+}
+
 /* ---- to one ---- */
 
-/* A piece of the block of each member. */
-static bool collect_pieces(weft_wall_t *wall, const weft_coll_args_t *args, size_t done)
+/* The root's stamp is the length of the longest block. */
+static void begin_at_root(weft_wall_call_t *call)
 {
-    if (!weft_wall_signal(wall) || !weft_wall_await_all(wall))
-        return false;
+    size_t most = 0;
+    for (int i = 0; i < call->wall->size; i++) {
+        weft_elements_t to = weft_wall_recv_slice(call->args, i);
+        size_t bytes = weft_wall_bytes_of(&to);
+        most = i != call->wall->rank && bytes > most ? bytes : most;
+    }
+    if (!weft_is_in_place(call->args)) {
+        weft_elements_t own = weft_wall_send_block(call->args, 0);
+        weft_elements_t to = weft_wall_recv_slice(call->args, call->wall->rank);
+        weft_copy_elements(&own, &to);
+    }
+    weft_wall_stamp(call->wall, most);
+    know_longest(call, most);
+    weft_wall_await_others(call);
+}
+
+static void begin_gatherv(weft_wall_call_t *call)
+{
+    if (call->wall->rank == call->args->root) {
+        begin_at_root(call);
+        return;
+    }
+    weft_elements_t own = weft_wall_send_block(call->args, 0);
+    weft_wall_stamp(call->wall, weft_wall_bytes_of(&own));
+    know_longest(call, 0);
+    weft_wall_await_member(call, call->args->root);
+}
+
+static bool post_gatherv(weft_wall_call_t *call)
+{
+    if (call->wall->rank == call->args->root)
+        return weft_wall_signal(call->wall);
+    weft_elements_t own = weft_wall_send_block(call->args, 0);
+    size_t part = weft_wall_part_of(call, weft_wall_bytes_of(&own));
+    return weft_wall_post_piece(call->wall, &own, weft_wall_done(call), part);
+}
+
+/* A piece of the block of each member. */
+static bool collect_pieces(const weft_wall_call_t *call)
+{
+    weft_wall_t *wall = call->wall;
     for (int i = 0; i < wall->size; i++) {
-        weft_elements_t to = weft_wall_recv_slice(args, i);
-        size_t bytes = weft_wall_bytes_of(&to), sent, part = weft_wall_part(wall, bytes, done);
+        weft_elements_t to = weft_wall_recv_slice(call->args, i);
+        size_t bytes = weft_wall_bytes_of(&to), sent, part = weft_wall_part_of(call, bytes);
         if (i == wall->rank)
             continue;
         if (!weft_wall_learn(wall, i, &sent) || differs(wall, i, sent, bytes))
             return false;
-        weft_wall_unpack(&to, done, weft_wall_known_data(wall, i, part), part);
+        weft_wall_unpack(&to, weft_wall_done(call), weft_wall_known_data(wall, i, part), part);
     }
     return true;
 }
 
-/* The root's stamp is the length of the longest block. */
-static int gather_to_root(weft_wall_t *wall, const weft_coll_args_t *args)
+/* Another one than the root waits for nobody once it knows how many steps there are. */
+static bool take_gatherv(weft_wall_call_t *call)
 {
-    size_t most = 0;
-    for (int i = 0; i < wall->size; i++) {
-        weft_elements_t to = weft_wall_recv_slice(args, i);
-        size_t bytes = weft_wall_bytes_of(&to);
-        most = i != wall->rank && bytes > most ? bytes : most;
-    }
-    if (!weft_is_in_place(args)) {
-        weft_elements_t own = weft_wall_send_block(args, 0);
-        weft_elements_t to = weft_wall_recv_slice(args, wall->rank);
-        weft_copy_elements(&own, &to);
-    }
-    weft_wall_stamp(wall, most);
-    bool is_good = collect_pieces(wall, args, 0);
-    for (size_t done = wall->chunk; is_good && done < most; done += wall->chunk)
-        is_good = collect_pieces(wall, args, done);
-    return wall->error;
-}
-
-static int run_gatherv(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    if (wall->rank == args->root)
-        return gather_to_root(wall, args);
-    weft_elements_t own = weft_wall_send_block(args, 0);
-    size_t bytes = weft_wall_bytes_of(&own), most;
-    weft_wall_stamp(wall, bytes);
-    bool is_good = weft_wall_post_piece(wall, &own, 0, weft_wall_part(wall, bytes, 0)) &&
-                   weft_wall_learn(wall, args->root, &most);
-    for (size_t done = wall->chunk; is_good && done < most; done += wall->chunk)
-        is_good = weft_wall_post_piece(wall, &own, done, weft_wall_part(wall, bytes, done));
-    return wall->error;
+    size_t longest;
+    if (call->wall->rank == call->args->root)
+        return collect_pieces(call);
+    if (call->step > 0)
+        return true;
+    if (!weft_wall_learn(call->wall, call->args->root, &longest))
+        return false;
+    know_longest(call, longest);
+    call->first = call->end = 0;
+    return true;
 }
 
 /* ---- streams ---- */
@@ -114,6 +153,17 @@ typedef struct stream {
     char *packed; /* [bytes], or NULL: the blocks are packed post by post */
     wall_span_t spans[WEFT_WALL_MEMBERS_MOST]; /* [members] */
 } stream_t;
+
+/* This member's block in the stream of another one. */
+typedef struct source {
+    wall_span_t span;
+    size_t bytes; /* of the whole stream */
+} wall_source_t;
+
+typedef struct weft_wall_streams {
+    stream_t own;
+    wall_source_t from[WEFT_WALL_MEMBERS_MOST]; /* [members] */
+} streams_t;
 
 static size_t header_bytes(int members)
 {
@@ -171,35 +221,32 @@ static void pack_part(const stream_t *its, size_t done, char *room, size_t part)
     }
 }
 
-static bool post_part(weft_wall_t *wall, const stream_t *its, size_t done)
+static bool post_part(weft_wall_call_t *call)
 {
-    size_t part = weft_wall_part(wall, its->bytes, done);
+    weft_wall_t *wall = call->wall;
+    const stream_t *its = &call->streams->own;
+    size_t part = weft_wall_part_of(call, its->bytes);
     weft_wall_stamp(wall, its->bytes);
     char *room = weft_wall_room(wall, part);
     if (room == NULL)
         return false;
-    pack_part(its, done, room, part);
+    pack_part(its, weft_wall_done(call), room, part);
     weft_wall_post(wall);
     return true;
 }
 
-/* This member's block in the stream of another one. */
-typedef struct source {
-    int member;
-    wall_span_t span;
-    size_t bytes; /* of the whole stream */
-} wall_source_t;
-
-/* What the post that begins with byte `done` has of the block. */
-static bool take_part(weft_wall_t *wall, wall_source_t *its, const weft_elements_t *to, size_t done)
+/* What a member's post has of the block. */
+static bool take_part(const weft_wall_call_t *call, int member, const weft_elements_t *to)
 {
-    if (!weft_wall_learn(wall, its->member, &its->bytes))
+    weft_wall_t *wall = call->wall;
+    wall_source_t *its = &call->streams->from[member];
+    if (!weft_wall_learn(wall, member, &its->bytes))
         return false;
-    size_t part = weft_wall_part(wall, its->bytes, done);
-    const char *data = weft_wall_known_data(wall, its->member, part);
+    size_t done = weft_wall_done(call), part = weft_wall_part_of(call, its->bytes);
+    const char *data = weft_wall_known_data(wall, member, part);
     if (done == 0) {
         its->span = ((const wall_span_t *)data)[wall->rank];
-        if (differs(wall, its->member, its->span.end - its->span.first, weft_wall_bytes_of(to)))
+        if (differs(wall, member, its->span.end - its->span.first, weft_wall_bytes_of(to)))
             return false;
     }
     wall_span_t here = overlap(its->span, done, done + part);
@@ -211,31 +258,38 @@ static bool take_part(weft_wall_t *wall, wall_source_t *its, const weft_elements
 
 /* ---- from one ---- */
 
-static int scatter_from_root(weft_wall_t *wall, const weft_coll_args_t *args)
+static void begin_scatterv(weft_wall_call_t *call)
 {
-    stream_t stream;
-    lay_out(&stream, wall, args, send_slice);
+    const weft_coll_args_t *args = call->args;
+    if (call->wall->rank != args->root) {
+        know_longest(call, 0);
+        weft_wall_await_member(call, args->root);
+        return;
+    }
+    lay_out(&call->streams->own, call->wall, args, send_slice);
+    know_longest(call, call->streams->own.bytes);
     if (args->recv_buf != MPI_IN_PLACE) {
-        weft_elements_t from = send_slice(args, wall->rank), own = weft_wall_recv_block(args, 0);
+        weft_elements_t from = send_slice(args, call->wall->rank);
+        weft_elements_t own = weft_wall_recv_block(args, 0);
         weft_copy_elements(&from, &own);
     }
-    for (size_t done = 0; done < stream.bytes; done += wall->chunk) {
-        if (!post_part(wall, &stream, done))
-            break;
-    }
-    return wall->error;
 }
 
-static int run_scatterv(weft_wall_t *wall, const weft_coll_args_t *args)
+static bool post_scatterv(weft_wall_call_t *call)
 {
-    if (wall->rank == args->root)
-        return scatter_from_root(wall, args);
-    weft_elements_t own = weft_wall_recv_block(args, 0);
-    wall_source_t root = {.member = args->root};
-    bool is_good = weft_wall_signal(wall) && take_part(wall, &root, &own, 0);
-    for (size_t done = wall->chunk; is_good && done < root.bytes; done += wall->chunk)
-        is_good = weft_wall_signal(wall) && take_part(wall, &root, &own, done);
-    return wall->error;
+    return call->wall->rank == call->args->root ? post_part(call) : weft_wall_signal(call->wall);
+}
+
+static bool take_scatterv(weft_wall_call_t *call)
+{
+    int root = call->args->root;
+    if (call->wall->rank == root)
+        return true;
+    weft_elements_t own = weft_wall_recv_block(call->args, 0);
+    if (!take_part(call, root, &own))
+        return false;
+    know_longest(call, call->streams->from[root].bytes);
+    return true;
 }
 
 /* ---- from all, to all ---- */
@@ -254,63 +308,64 @@ static bool keep_packed(weft_wall_t *wall, stream_t *its)
     return true;
 }
 
-static bool exchange_round(weft_wall_t *wall, const stream_t *own, weft_wall_block_fn_t target,
-                           size_t done, wall_source_t *sources)
+static void begin_exchange(weft_wall_call_t *call, weft_wall_block_fn_t block,
+                           weft_wall_block_fn_t target)
 {
-    if (!post_part(wall, own, done) || !weft_wall_await_all(wall))
-        return false;
-    for (int i = 1; i < wall->size; i++) {
-        sources[i].member = (wall->rank + i) % wall->size;
-        weft_elements_t to = target(own->args, sources[i].member);
-        if (!take_part(wall, &sources[i], &to, done))
-            return false;
+    weft_wall_t *wall = call->wall;
+    stream_t *own = &call->streams->own;
+    bool is_in_place = weft_is_in_place(call->args);
+    lay_out(own, wall, call->args, is_in_place ? target : block);
+    if (!is_in_place) {
+        weft_elements_t from = block(call->args, wall->rank), to = target(call->args, wall->rank);
+        weft_copy_elements(&from, &to);
+    } else if (own->bytes > wall->chunk && !keep_packed(wall, own)) {
+        return;
     }
+    know_longest(call, own->bytes);
+    weft_wall_await_others(call);
+}
+
+/* How long the streams are is known after the first step. */
+static bool take_exchange(weft_wall_call_t *call, weft_wall_block_fn_t target)
+{
+    weft_wall_t *wall = call->wall;
+    size_t longest = call->streams->own.bytes;
+    for (int i = 1; i < wall->size; i++) {
+        int member = (wall->rank + i) % wall->size;
+        weft_elements_t to = target(call->args, member);
+        if (!take_part(call, member, &to))
+            return false;
+        size_t bytes = call->streams->from[member].bytes;
+        longest = bytes > longest ? bytes : longest;
+    }
+    if (call->step == 0)
+        know_longest(call, longest);
     return true;
 }
 
-/* Known after the first round. */
-static size_t longest_stream(const stream_t *own, const wall_source_t *sources)
+static void begin_alltoallv(weft_wall_call_t *call)
 {
-    size_t longest = own->bytes;
-    for (int i = 1; i < own->members; i++)
-        longest = sources[i].bytes > longest ? sources[i].bytes : longest;
-    return longest;
+    begin_exchange(call, send_slice, weft_wall_recv_slice);
 }
 
-static int exchange_streams(weft_wall_t *wall, const weft_coll_args_t *args,
-                            weft_wall_block_fn_t block, weft_wall_block_fn_t target)
+static bool take_alltoallv(weft_wall_call_t *call)
 {
-    bool is_in_place = weft_is_in_place(args);
-    stream_t own;
-    wall_source_t sources[WEFT_WALL_MEMBERS_MOST];
-    lay_out(&own, wall, args, is_in_place ? target : block);
-    if (!is_in_place) {
-        weft_elements_t from = block(args, wall->rank), to = target(args, wall->rank);
-        weft_copy_elements(&from, &to);
-    } else if (own.bytes > wall->chunk && !keep_packed(wall, &own)) {
-        return wall->error;
-    }
-    bool is_good = exchange_round(wall, &own, target, 0, sources);
-    size_t most = is_good ? longest_stream(&own, sources) : 0;
-    for (size_t done = wall->chunk; is_good && done < most; done += wall->chunk)
-        is_good = exchange_round(wall, &own, target, done, sources);
-    weft_free(own.packed);
-    return wall->error;
+    return take_exchange(call, weft_wall_recv_slice);
 }
 
-static int run_alltoallv(weft_wall_t *wall, const weft_coll_args_t *args)
+static void begin_alltoallw(weft_wall_call_t *call)
 {
-    return exchange_streams(wall, args, send_slice, weft_wall_recv_slice);
+    begin_exchange(call, send_typed, recv_typed);
 }
 
-static int run_alltoallw(weft_wall_t *wall, const weft_coll_args_t *args)
+static bool take_alltoallw(weft_wall_call_t *call)
 {
-    return exchange_streams(wall, args, send_typed, recv_typed);
+    return take_exchange(call, recv_typed);
 }
 
 /* ---- plans ---- */
 
-WEFT_WALL_PLAN(gatherv)
-WEFT_WALL_PLAN(scatterv)
-WEFT_WALL_PLAN(alltoallv)
-WEFT_WALL_PLAN(alltoallw)
+WEFT_WALL_STEPS(gatherv, begin_gatherv, post_gatherv, take_gatherv)
+WEFT_WALL_STREAMS(scatterv, begin_scatterv, post_scatterv, take_scatterv)
+WEFT_WALL_STREAMS(alltoallv, begin_alltoallv, post_part, take_alltoallv)
+WEFT_WALL_STREAMS(alltoallw, begin_alltoallw, post_part, take_alltoallw)
