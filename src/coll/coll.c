@@ -399,18 +399,31 @@ int weft_coll_run_by_messages(weft_coll_t coll, const weft_coll_args_t *args)
     return err;
 }
 
+/* Of alltoallw the types would have to be retained, one by one. */
+static weft_wall_t *wall_for_request(weft_coll_t coll, const weft_coll_args_t *args)
+{
+    return args->inter != NULL || weft_coll_is_neighbor(coll) || coll == WEFT_ALLTOALLW
+               ? NULL
+               : weft_wall_for_request(args->comm);
+}
+
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
+    weft_wall_t *wall = wall_for_request(coll, args);
     int err = check_call(coll, args, WEFT_CALL_NONBLOCKING);
     if (err == MPI_SUCCESS)
-        err = plan_for(coll, args, NULL, &plan);
+        err = plan_for(coll, args, wall, &plan);
     if (err != MPI_SUCCESS)
         return err;
     weft_coll_note_call(plan);
     uint32_t number = weft_engine_take_number(plan, args->comm);
-    err = has_device_memory(coll, args) ? weft_device_calls->begin(coll, args, plan, number, out)
-                                        : weft_engine_begin(plan, args, out);
+    if (plan->on_wall != NULL)
+        err = weft_wall_begin(wall, plan, args, out);
+    else
+        err = has_device_memory(coll, args)
+                  ? weft_device_calls->begin(coll, args, plan, number, out)
+                  : weft_engine_begin(plan, args, out);
     weft_plan_release(plan);
     return err;
 }

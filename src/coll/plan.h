@@ -99,6 +99,7 @@ typedef struct weft_plan {
     int section_count;      /* the same on all ranks of a node */
     uint32_t meetings;      /* weft_plan_meetings() */
     weft_on_wall_t on_wall; /* in place of steps; NULL: there are steps */
+    const struct weft_wall_steps *wall_steps; /* the same, one by one (coll/wall/wall_call.h) */
     size_t scratch_bytes;
     void *spare_scratch; /* kept between runs; NULL while a run has it */
     weft_how_t how;      /* this and the rest are used while the plan is written */

@@ -355,6 +355,9 @@ extern const weft_device_ops_t *weft_device;
  * fast half of weft_is_device(). */
 extern const uintptr_t *weft_device_news __attribute__((visibility("hidden")));
 
+/** Can there be device memory in this process some day? false: this host has no driver. */
+bool weft_device_may_come(void);
+
 /** Called by the back end to set these two. */
 void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news);
 /** After this all memory is the host's again. */

@@ -49,7 +49,7 @@ void weft_wall_give_up(weft_wall_t *wall, int error)
     ring_doorbells(wall);
 }
 
-static int fail_again(weft_wall_t *wall)
+int weft_wall_fail_again(const weft_wall_t *wall)
 {
     return weft_fail(seen_by_others(wall->error),
                      "an earlier collective on this communicator has failed");
@@ -127,13 +127,13 @@ static bool is_complete_now(waiting_t *its)
 }
 
 /* The look for trouble is followed by another one for the posts, which may have come before it. */
-static void end_if_in_vain(waiting_t *its)
+bool weft_wall_is_in_vain(weft_wall_t *wall, int member, uint64_t number)
 {
-    int error = check_member(its->wall, its->member);
-    if (error == MPI_SUCCESS || is_there(its->wall, its->member, its->number))
-        return;
-    weft_wall_give_up(its->wall, error);
-    its->is_over = true;
+    int error = check_member(wall, member);
+    if (error == MPI_SUCCESS || is_there(wall, member, number))
+        return false;
+    weft_wall_give_up(wall, error);
+    return true;
 }
 
 static int poll_waiting_ones(bool everything)
@@ -147,7 +147,7 @@ static int poll_waiting_ones(bool everything)
             continue; /* its thread waits for the lock */
         its->is_over = is_complete_now(its);
         if (!its->is_over && has_check)
-            end_if_in_vain(its);
+            its->is_over = weft_wall_is_in_vain(its->wall, its->member, its->number);
         over += its->is_over;
     }
     if (over > 0)
@@ -191,6 +191,24 @@ static __attribute__((noinline)) bool await_all(weft_wall_t *wall, uint64_t numb
     return is_good;
 }
 
+/* Have all made their posts up to this number? Waits, unless the wall is_trying. */
+static bool have_all(weft_wall_t *wall, uint64_t number)
+{
+    if (!wall->is_trying)
+        return await_all(wall, number);
+    bool is_good = weft_wall_has_all(wall, number);
+    if (is_good)
+        wall->all_have = number;
+    else
+        wall->lacks = number;
+    return is_good;
+}
+
+int weft_wall_missing(const weft_wall_t *wall, int first, int end, uint64_t number)
+{
+    return first_missing(wall, first, end, number);
+}
+
 bool weft_wall_await(weft_wall_t *wall, int first, int end)
 {
     return first == 0 && end == wall->size ? await_all(wall, wall->number)
@@ -225,33 +243,36 @@ static __attribute__((cold)) void enlarge_ring(weft_wall_t *wall, size_t post_by
         grow_ring(wall, bytes);
 }
 
-/* Wait until all have read the posts over whose data the ring up to `end` would be written. Those
- * before number all_have have been read. */
+/* Have all read the posts over whose data the ring up to `end` would be written? Those before
+ * number all_have have been read. */
 static bool free_ring(weft_wall_t *wall, uint64_t end)
 {
     uint64_t number = wall->all_have;
-    while (number < wall->number && wall->begins[number % WEFT_WALL_POSTS] + wall->ring_bytes < end)
+    while (number <= wall->number &&
+           wall->begins[number % WEFT_WALL_POSTS] + wall->ring_bytes < end)
         number++;
-    return number == wall->all_have || await_all(wall, number);
+    return number == wall->all_have || have_all(wall, number);
 }
 
-static void *room_in_ring(weft_wall_t *wall, size_t bytes, weft_post_t *post)
+/* Room for the data of post `number`. */
+static void *room_in_ring(weft_wall_t *wall, size_t bytes, uint64_t number)
 {
     size_t units = (bytes + 63) / 64 * 64;
-    wall->posted += units;
     if (__builtin_expect(wall->ring_bytes < units * WEFT_WALL_CHUNKS, 0) ||
         __builtin_expect(wall->posted >= POSTED_BEFORE, 0))
         enlarge_ring(wall, units);
-    size_t place = wall->ring_at & (wall->ring_bytes - 1);
+    uint64_t at = wall->ring_at;
+    size_t place = at & (wall->ring_bytes - 1);
     if (place + units > wall->ring_bytes) {
-        wall->ring_at += wall->ring_bytes - place;
+        at += wall->ring_bytes - place;
         place = 0;
     }
-    if (!free_ring(wall, wall->ring_at + units))
+    if (!free_ring(wall, at + units))
         return NULL;
-    wall->begins[wall->number % WEFT_WALL_POSTS] = wall->ring_at;
-    wall->ring_at += units;
-    post->offset = place;
+    wall->posted += units;
+    wall->begins[number % WEFT_WALL_POSTS] = at;
+    wall->ring_at = at + units;
+    wall->strip->posts[number % WEFT_WALL_POSTS].offset = place;
     return wall->ring + place;
 }
 
@@ -259,14 +280,17 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
 {
     uint64_t number = wall->number + 1;
     if (__builtin_expect(wall->all_have + WEFT_WALL_POSTS <= number, 0) &&
-        !await_all(wall, number - WEFT_WALL_POSTS + 1))
+        !have_all(wall, number - WEFT_WALL_POSTS + 1))
         return NULL;
     weft_post_t *post = &wall->strip->posts[number % WEFT_WALL_POSTS];
-    wall->number = number;
+    void *room = post->data;
     if (__builtin_expect(bytes > WEFT_POST_DATA, 0))
-        return room_in_ring(wall, bytes, post);
-    wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
-    return post->data;
+        room = room_in_ring(wall, bytes, number);
+    else
+        wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
+    if (__builtin_expect(room != NULL, 1))
+        wall->number = number;
+    return room;
 }
 
 void weft_wall_post(weft_wall_t *wall)
@@ -311,7 +335,9 @@ bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
 int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_args_t *args)
 {
     if (__builtin_expect(wall->error != MPI_SUCCESS, 0))
-        return fail_again(wall);
+        return weft_wall_fail_again(wall);
+    if (__builtin_expect(!wall->is_idle, 0))
+        weft_wall_await_idle(wall);
     wall->stamp = (uint64_t)plan->coll << WEFT_STAMP_SHIFT;
     int err = plan->on_wall(wall, args);
     if (__builtin_expect(err != MPI_SUCCESS, 0))

@@ -28,6 +28,7 @@
 #include "coll/coll.h"
 #include "coll/plan.h"
 #include "runtime/wall_place.h"
+#include "base/list.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,6 +55,12 @@ struct weft_wall {
     int size, rank;      /* the communicator's */
     int spins;           /* looks at a post before the wait becomes one of progress.h */
     int error;           /* of the collective that failed; MPI_SUCCESS: none has */
+    bool takes_all;      /* nonblocking calls, too: no member will ever have device memory */
+    uint64_t lacks;      /* posts of this number, for room, while it is_trying */
+    bool is_trying;      /* weft_wall_room() does not wait: it is no error if there is none */
+    bool is_idle;        /* no nonblocking call is under way */
+    weft_list_t pending; /* the nonblocking calls, in their order */
+    weft_link_t busy;    /* in the list of walls with such calls */
     uint64_t number;     /* of this member's last post */
     uint64_t all_have;   /* all members have made the posts up to this one */
     uint64_t stamp;      /* of the call under way */
@@ -107,6 +114,15 @@ void weft_wall_take_down(weft_wall_t *wall);
 /** Run a plan that has no steps; its error, with a text. */
 int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_args_t *args);
 
+/** Begin a plan that has no steps as a nonblocking call, behind those that have begun.
+ * MPI_ERR_NO_MEM with a text. */
+int weft_wall_begin(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
+                    weft_request_t **out);
+
+/** The wall for a nonblocking collective that all members of `comm` begin now; NULL: there is
+ * none. */
+weft_wall_t *weft_wall_for_request(const weft_comm_t *comm);
+
 /** This member cannot do its part of a collective: all others fail as well. Returns `error`, whose
  * text is that of weft_fail. */
 int weft_wall_refuse(weft_wall_t *wall, int error);
@@ -115,12 +131,26 @@ int weft_wall_refuse(weft_wall_t *wall, int error);
  * members that still wait for a post of this one. */
 void weft_wall_give_up(weft_wall_t *wall, int error);
 
+/** Nonblocking calls are begun here, and blocking ones wait for them. */
+void weft_wall_await_idle(weft_wall_t *wall);
+void weft_wall_requests_close(void);
+
+/** The error of a call that comes after a failure, with a text. */
+int weft_wall_fail_again(const weft_wall_t *wall);
+
+/** The first from `first` to `end` - 1 whose post of this number is not there; `end`: none. */
+int weft_wall_missing(const weft_wall_t *wall, int first, int end, uint64_t number);
+
+/** Will a member's post that is not there never come? Then the wall has given up. */
+bool weft_wall_is_in_vain(weft_wall_t *wall, int member, uint64_t number);
+
 /** Have all members made their posts up to this number? */
 bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number);
 
 /* ---- for algorithms ---- */
 
-/** Begin a post with room for `bytes` bytes, at most wall->chunk. NULL: wall->error. */
+/** Begin a post with room for `bytes` bytes, at most wall->chunk. NULL: wall->error, or, while it
+ * is_trying, there is no room yet. */
 void *weft_wall_room(weft_wall_t *wall, size_t bytes);
 
 /** Make the post. */

@@ -32,7 +32,8 @@ enum {
 typedef struct offer {
     uint64_t number; /* no post of it has a higher one */
     uint32_t free;   /* a bit for each wall */
-    uint32_t is_willing;
+    uint16_t is_willing;
+    uint16_t has_no_device; /* and will not have any */
 } wall_offer_t;
 
 int weft_wall_slot = -1;
@@ -141,7 +142,8 @@ static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
     wall_offer_t offer = {.number = WEFT_WALL_POSTS + highest_number,
                           .free = free,
                           .is_willing =
-                              is_willing && (*weft_device_news == 0 || comm->is_host_only)};
+                              is_willing && (*weft_device_news == 0 || comm->is_host_only),
+                          .has_no_device = comm->is_host_only || !weft_device_may_come()};
     for (int i = 0; i < WEFT_WALLS; i++) {
         if (walls[i] != NULL && walls[i]->number > offer.number)
             offer.number = walls[i]->number;
@@ -168,10 +170,11 @@ static int exchange_offers(weft_comm_t *comm, bool is_willing, wall_offer_t *off
 /* All that the members need is in the sum of their offers: false if there is no wall for them. */
 static bool combine(const wall_offer_t *offers, int members, wall_offer_t *sum)
 {
-    *sum = (wall_offer_t){.free = UINT32_MAX, .is_willing = 1};
+    *sum = (wall_offer_t){.free = UINT32_MAX, .is_willing = 1, .has_no_device = 1};
     for (int i = 0; i < members; i++) {
         sum->free &= offers[i].free;
         sum->is_willing &= offers[i].is_willing;
+        sum->has_no_device &= offers[i].has_no_device;
         if (offers[i].number > sum->number)
             sum->number = offers[i].number;
     }
@@ -208,6 +211,9 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     wall->index = __builtin_ctz(sum->free);
     wall->size = comm->size;
     wall->rank = comm->rank;
+    wall->takes_all = sum->has_no_device;
+    wall->is_idle = true;
+    weft_list_init(&wall->pending);
     wall->spins = weft_world.is_oversubscribed ? 0 : SPINS;
     wall->number = wall->all_have = sum->number;
     wall->strip = weft_wall_strip(wall->index, weft_world.local_rank);
@@ -292,6 +298,7 @@ int weft_walls_open(void)
 
 void weft_walls_close(void)
 {
+    weft_wall_requests_close();
     for (int i = 0; i < WEFT_WALLS; i++) {
         weft_free(walls[i]);
         walls[i] = NULL;

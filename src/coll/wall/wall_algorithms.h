@@ -9,11 +9,11 @@
 
 /* Define the algorithm `name` by its steps. */
 #define WEFT_WALL_STEPS(name, begin, post, take)                                                   \
+    static const weft_wall_steps_t steps_of_##name = {begin, post, take, 0};                       \
     static int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)                         \
     {                                                                                              \
-        static const weft_wall_steps_t its = {begin, post, take};                                  \
         weft_wall_call_t call = {.wall = wall, .args = args};                                      \
-        return weft_wall_do_steps(&its, &call);                                                    \
+        return weft_wall_do_steps(&steps_of_##name, &call);                                        \
     }                                                                                              \
     WEFT_WALL_PLAN(name)
 
@@ -23,6 +23,7 @@
     {                                                                                              \
         (void)args;                                                                                \
         plan->on_wall = run_##name;                                                                \
+        plan->wall_steps = &steps_of_##name;                                                       \
     }
 
 /* wall_moves.c */

@@ -12,6 +12,7 @@
 #define WEFT_COLL_WALL_WALL_CALL_H
 
 #include "coll/wall/wall.h"
+#include "base/memory.h"
 
 typedef struct weft_wall_call {
     weft_wall_t *wall;
@@ -21,6 +22,7 @@ typedef struct weft_wall_call {
     int first, end;     /* the members whose posts of a step are awaited; equal: none */
     const char *own;    /* of reduce_scatter: this member's block of its input */
     struct weft_wall_streams *streams; /* of alltoallv and the like; NULL: others */
+    char *packed;                      /* all that this member sends; NULL: packed post by post */
 } weft_wall_call_t;
 
 /** The algorithm. `begin` sets everything from `steps` on. post and take: false is wall->error. */
@@ -28,7 +30,13 @@ typedef struct weft_wall_steps {
     void (*begin)(weft_wall_call_t *call);
     bool (*post)(weft_wall_call_t *call);
     bool (*take)(weft_wall_call_t *call);
+    size_t streams_bytes; /* of the memory that call->streams needs */
 } weft_wall_steps_t;
+
+static inline void weft_wall_end_call(weft_wall_call_t *call)
+{
+    weft_free(call->packed);
+}
 
 /** All members' posts are awaited, */
 static inline void weft_wall_await_others(weft_wall_call_t *call)

@@ -22,14 +22,13 @@
 
 /* As WEFT_WALL_STEPS, for calls with streams. */
 #define WEFT_WALL_STREAMS(name, begin, post, take)                                                 \
+    static const weft_wall_steps_t steps_of_##name = {begin, post, take, sizeof(streams_t)};       \
     static int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)                         \
     {                                                                                              \
-        static const weft_wall_steps_t its = {begin, post, take};                                  \
-        struct weft_wall_streams streams;                                                          \
+        streams_t streams;                                                                         \
         weft_wall_call_t call = {.wall = wall, .args = args, .streams = &streams};                 \
-        streams.own.packed = NULL;                                                                 \
-        int err = weft_wall_do_steps(&its, &call);                                                 \
-        weft_free(streams.own.packed);                                                             \
+        int err = weft_wall_do_steps(&steps_of_##name, &call);                                     \
+        weft_wall_end_call(&call);                                                                 \
         return err;                                                                                \
     }                                                                                              \
     WEFT_WALL_PLAN(name)
@@ -150,7 +149,6 @@ typedef struct stream {
     weft_wall_block_fn_t block;
     int members;
     size_t bytes;
-    char *packed; /* [bytes], or NULL: the blocks are packed post by post */
     wall_span_t spans[WEFT_WALL_MEMBERS_MOST]; /* [members] */
 } stream_t;
 
@@ -183,7 +181,6 @@ static void lay_out(stream_t *its, const weft_wall_t *wall, const weft_coll_args
     its->args = args;
     its->block = block;
     its->members = wall->size;
-    its->packed = NULL;
     its->bytes = header_bytes(wall->size);
     for (int i = 0; i < wall->size; i++) {
         its->spans[i] = (wall_span_t){its->bytes, its->bytes};
@@ -205,10 +202,6 @@ static wall_span_t overlap(wall_span_t a, uint64_t first, uint64_t end)
 /* A header is shorter than any chunk. */
 static void pack_part(const stream_t *its, size_t done, char *room, size_t part)
 {
-    if (its->packed != NULL) {
-        weft_copy(room, its->packed + done, part);
-        return;
-    }
     if (done == 0)
         memcpy(room, its->spans, header_bytes(its->members));
     for (int i = 0; i < its->members; i++) {
@@ -230,7 +223,10 @@ static bool post_part(weft_wall_call_t *call)
     char *room = weft_wall_room(wall, part);
     if (room == NULL)
         return false;
-    pack_part(its, weft_wall_done(call), room, part);
+    if (call->packed != NULL)
+        weft_copy(room, call->packed + weft_wall_done(call), part);
+    else
+        pack_part(its, weft_wall_done(call), room, part);
     weft_wall_post(wall);
     return true;
 }
@@ -295,16 +291,16 @@ static bool take_scatterv(weft_wall_call_t *call)
 /* ---- from all, to all ---- */
 
 /* In place all blocks are packed before anything is written over them. */
-static bool keep_packed(weft_wall_t *wall, stream_t *its)
+static bool keep_packed(weft_wall_call_t *call)
 {
-    char *packed = weft_alloc(its->bytes);
-    if (packed == NULL) {
+    const stream_t *its = &call->streams->own;
+    call->packed = weft_alloc(its->bytes);
+    if (call->packed == NULL) {
         weft_wall_give_up(
-            wall, weft_fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", its->bytes));
+            call->wall, weft_fail(MPI_ERR_NO_MEM, "no memory for a copy of %zu bytes", its->bytes));
         return false;
     }
-    pack_part(its, 0, packed, its->bytes);
-    its->packed = packed;
+    pack_part(its, 0, call->packed, its->bytes);
     return true;
 }
 
@@ -318,7 +314,7 @@ static void begin_exchange(weft_wall_call_t *call, weft_wall_block_fn_t block,
     if (!is_in_place) {
         weft_elements_t from = block(call->args, wall->rank), to = target(call->args, wall->rank);
         weft_copy_elements(&from, &to);
-    } else if (own->bytes > wall->chunk && !keep_packed(wall, own)) {
+    } else if (own->bytes > wall->chunk && !keep_packed(call)) {
         return;
     }
     know_longest(call, own->bytes);
