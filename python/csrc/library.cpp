@@ -156,6 +156,17 @@ void Library::stop()
     session_ = MPI_SESSION_NULL;
 }
 
+// The operations are nonblocking, with which a communicator alone would never get shared memory.
+static void share_memory(MPI_Comm comm)
+{
+    MPI_Info info;
+    check_mpi(MPI_Info_create(&info), "MPI_Info_create");
+    check_mpi(MPI_Info_set(info, "weft_share_memory", "true"), "MPI_Info_set");
+    int err = MPI_Comm_set_info(comm, info);
+    MPI_Info_free(&info);
+    check_mpi(err, "MPI_Comm_set_info");
+}
+
 MPI_Comm Library::make_comm(const std::vector<int> &members, const std::string &name)
 {
     MPI_Group group;
@@ -171,6 +182,7 @@ MPI_Comm Library::make_comm(const std::vector<int> &members, const std::string &
         MPI_Comm_create_from_group(group, name.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
     MPI_Group_free(&group);
     check_mpi(err, "MPI_Comm_create_from_group");
+    share_memory(comm);
     return comm;
 }
 

@@ -407,6 +407,11 @@ static weft_wall_t *wall_for_request(weft_coll_t coll, const weft_coll_args_t *a
                : weft_wall_for_request(args->comm);
 }
 
+int weft_coll_share_memory(weft_comm_t *comm)
+{
+    return comm->both != NULL || comm->size == 1 ? MPI_SUCCESS : weft_wall_prepare(comm);
+}
+
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;

@@ -79,6 +79,10 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);
 /** The same, always by a plan, whose steps are messages. Device memory is not expected. */
 int weft_coll_run_by_messages(weft_coll_t coll, const weft_coll_args_t *args);
 
+/** Agree now on the shared memory for collectives, which a communicator within a host gets at its
+ *  third blocking one otherwise. Collective over `comm`, blocks. The error of the agreement. */
+int weft_coll_share_memory(weft_comm_t *comm);
+
 /** How many plans are kept with a communicator. */
 int weft_coll_plans_kept(const weft_comm_t *comm);
 

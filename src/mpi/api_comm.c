@@ -414,12 +414,22 @@ int PMPI_Comm_disconnect(MPI_Comm *handle)
 
 /* ---- hints and names ---- */
 
+static bool is_true(const weft_info_t *info, const char *key)
+{
+    const char *value = info == NULL ? NULL : weft_info_get(info, key);
+    return value != NULL && strcmp(value, "true") == 0;
+}
+
 /** Gives hints to a communicator (section 7.4.4). Collective over comm. A hint that info lacks
  *  stays as it was. Weft knows `mpi_assert_no_any_tag`, `mpi_assert_no_any_source`,
  *  `mpi_assert_exact_length` and `mpi_assert_allow_overtaking`, each "true" or "false", and
  *  `mpi_assert_memory_alloc_kinds`; other keys and values are ignored.
- *  @note Only `mpi_assert_memory_alloc_kinds` changes what Weft does: if all its kinds are of "mpi"
- *      or "system", buffers are not tested for being device memory, and must not be any.
+ *  @note With `weft_share_memory` "true" the collectives of a communicator within one host, the
+ *      nonblocking ones too, go through shared memory from now on; otherwise they do from its third
+ *      blocking collective on.
+ *  @note Of the assertions only `mpi_assert_memory_alloc_kinds` changes what Weft does: if all its
+ *      kinds are of "mpi" or "system", buffers are not tested for being device memory, and must not
+ *      be any.
  *  @see MPI_Comm_get_info */
 WEFT_API(MPI_Comm_set_info);
 int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle)
@@ -432,6 +442,8 @@ int PMPI_Comm_set_info(MPI_Comm handle, MPI_Info info_handle)
         err = weft_check_info(info_handle, &info);
     if (err == MPI_SUCCESS)
         err = weft_comm_set_hints(comm, info);
+    if (err == MPI_SUCCESS && is_true(info, "weft_share_memory"))
+        err = weft_coll_share_memory(comm);
     return weft_call_end(&call, err);
 }
 

@@ -92,6 +92,9 @@ extern int weft_wall_slot;
  * same call. *out: NULL if there is none. Returns MPI_SUCCESS, or the error of the agreement. */
 int weft_wall_find(weft_comm_t *comm, weft_wall_t **out);
 
+/** Try to agree on a wall now, whatever has been called so far; returns as weft_wall_find. */
+int weft_wall_prepare(weft_comm_t *comm);
+
 /** The wall for the blocking collective that all members of `comm` begin now; as weft_wall_find. */
 static inline int weft_wall_of(weft_comm_t *comm, weft_wall_t **out)
 {

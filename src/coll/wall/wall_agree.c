@@ -279,6 +279,14 @@ int weft_wall_find(weft_comm_t *comm, weft_wall_t **out)
     return err;
 }
 
+int weft_wall_prepare(weft_comm_t *comm)
+{
+    weft_wall_use_t *use = use_of(comm);
+    if (use == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a collective");
+    return use->wall != NULL || use->next_try == NEVER ? MPI_SUCCESS : agree(comm, &use->wall);
+}
+
 /* No member is more than WEFT_WALL_POSTS posts ahead of this one, so none can have come to that
  * number without having seen it. */
 void weft_wall_take_down(weft_wall_t *wall)
