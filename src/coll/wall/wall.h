@@ -51,16 +51,13 @@ typedef struct weft_wall_member {
 struct weft_wall {
     weft_comm_t *comm;   /* NULL: it uses the wall no more */
     bool owes_post;      /* then: the last post has not been made yet */
+    bool takes_all;      /* nonblocking calls, too: no member will ever have device memory */
+    bool is_idle;        /* no nonblocking call is under way */
+    bool is_trying;      /* weft_wall_room() does not wait: it is no error if there is none */
     int index;           /* in weft_wall_place */
     int size, rank;      /* the communicator's */
     int spins;           /* looks at a post before the wait becomes one of progress.h */
     int error;           /* of the collective that failed; MPI_SUCCESS: none has */
-    bool takes_all;      /* nonblocking calls, too: no member will ever have device memory */
-    uint64_t lacks;      /* posts of this number, for room, while it is_trying */
-    bool is_trying;      /* weft_wall_room() does not wait: it is no error if there is none */
-    bool is_idle;        /* no nonblocking call is under way */
-    weft_list_t pending; /* the nonblocking calls, in their order */
-    weft_link_t busy;    /* in the list of walls with such calls */
     uint64_t number;     /* of this member's last post */
     uint64_t all_have;   /* all members have made the posts up to this one */
     uint64_t stamp;      /* of the call under way */
@@ -71,6 +68,9 @@ struct weft_wall {
     uint64_t begins[WEFT_WALL_POSTS]; /* ring_at before the data of the last posts */
     size_t chunk;                     /* the most bytes of a post, a multiple of 64 */
     size_t posted;                    /* bytes in the ring so far */
+    uint64_t lacks;                   /* posts of this number, for room, while it is_trying */
+    weft_list_t pending;              /* the nonblocking calls, in their order */
+    weft_link_t busy;                 /* in the list of walls with such calls */
     weft_wall_member_t members[];
 };
 

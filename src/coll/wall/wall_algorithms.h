@@ -10,7 +10,8 @@
 /* Define the algorithm `name` by its steps. */
 #define WEFT_WALL_STEPS(name, begin, post, take)                                                   \
     static const weft_wall_steps_t steps_of_##name = {begin, post, take, 0};                       \
-    static int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)                         \
+    static                                                                                         \
+        __attribute__((flatten)) int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)   \
     {                                                                                              \
         weft_wall_call_t call = {.wall = wall, .args = args};                                      \
         return weft_wall_do_steps(&steps_of_##name, &call);                                        \

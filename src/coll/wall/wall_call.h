@@ -80,7 +80,9 @@ static inline __attribute__((always_inline)) int weft_wall_do_steps(const weft_w
     weft_wall_t *wall = call->wall;
     its->begin(call);
     for (; call->step < call->steps; call->step++) {
-        if (!its->post(call) || !weft_wall_await(wall, call->first, call->end) || !its->take(call))
+        if (!its->post(call) ||
+            (call->first < call->end && !weft_wall_await(wall, call->first, call->end)) ||
+            !its->take(call))
             break;
     }
     return wall->error;
