@@ -35,7 +35,8 @@ typedef struct weft_contention {
 /** `ranks_exceed_cores`: as start-up counted them on this host. */
 void wefti_contention_open(weft_contention_t *contention, bool ranks_exceed_cores);
 
-/** To be called when a wait begins, or when a loop of tests has come to a yield. */
+/** To be called when a wait begins, after each sleep in it but the first (a wait for a collective
+ * of many steps is as many waits), and when a loop of tests has come to a yield. */
 static inline void wefti_contention_count(weft_contention_t *contention)
 {
     if (__builtin_expect(contention->is_oversubscribed.left > 0, 0))

@@ -358,7 +358,7 @@ static int idle(const bool *flag, int empty)
 
 void weft_progress_until(const bool *flag)
 {
-    int empty = 0;
+    int empty = 0, sleeps = 0;
     int64_t clock_ns = 0, since_ns = 0, began_ns = weft_waits_begin(flag);
     bool was_waiting = atomic_load_explicit(&doorbell->is_waiting, memory_order_relaxed);
     wefti_contention_count(&contention);
@@ -372,6 +372,8 @@ void weft_progress_until(const bool *flag)
         empty = idle(flag, empty + 1);
         if (empty == 0) {
             clock_ns = 0;
+            if (sleeps++ > 0)
+                wefti_contention_count(&contention);
             look_at_wait(flag, &since_ns);
         } else if (empty % POLLS_PER_CLOCK == 0) {
             look_at_clock(&clock_ns);
