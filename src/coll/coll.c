@@ -243,46 +243,71 @@ int weft_coll_plans_kept(const weft_comm_t *comm)
     return kept;
 }
 
-static int find_or_write(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
-                         weft_plan_t **out)
+static inline plan_key_t key_of(weft_coll_t coll, const weft_coll_args_t *args,
+                                const weft_wall_t *wall)
 {
-    plan_key_t key = {.call = coll_pack_call(coll, args, wall),
-                      .send_count = args->send_count,
-                      .recv_count = args->recv_count,
-                      .send_type = args->send_type,
-                      .recv_type = args->recv_type,
-                      .op = args->op};
-    cache_t *cache = cache_of(args->comm);
-    if (cache == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
+    return (plan_key_t){.call = coll_pack_call(coll, args, wall),
+                        .send_count = args->send_count,
+                        .recv_count = args->recv_count,
+                        .send_type = args->send_type,
+                        .recv_type = args->recv_type,
+                        .op = args->op};
+}
+
+static inline size_t entry_of(weft_coll_t coll, const weft_coll_args_t *args)
+{
     size_t count = args->send_count + args->recv_count;
-    size_t slot = ((size_t)coll * 5 + count + (count >> 8) + (size_t)args->root) % CACHED_PLANS;
-    if (cache->entries[slot].plan == NULL || !coll_is_equal(&cache->entries[slot].key, &key)) {
-        weft_plan_t *plan;
-        int err = coll_write_plan(coll, args, wall, &plan);
-        if (err != MPI_SUCCESS)
-            return err;
-        if (cache->entries[slot].plan != NULL)
-            weft_plan_release(cache->entries[slot].plan);
-        cache->entries[slot].plan = plan;
-        cache->entries[slot].key = key;
-    }
-    *out = cache->entries[slot].plan;
-    (*out)->references++;
-    return MPI_SUCCESS;
+    return ((size_t)coll * 5 + count + (count >> 8) + (unsigned)args->root) % CACHED_PLANS;
+}
+
+/* A call that has no key finds none, since no kept plan is one for its collective, its types or its
+ * operation. */
+static inline weft_plan_t *find_kept(weft_coll_t coll, const weft_coll_args_t *args,
+                                     const weft_wall_t *wall)
+{
+    const cache_t *cache = args->comm->slot[cache_slot];
+    plan_key_t key = key_of(coll, args, wall);
+    size_t at = entry_of(coll, args);
+    bool is_kept = cache != NULL && coll_is_equal(&cache->entries[at].key, &key);
+    return is_kept ? cache->entries[at].plan : NULL;
+}
+
+static void keep(cache_t *cache, plan_key_t key, size_t at, weft_plan_t *plan)
+{
+    if (cache->entries[at].plan != NULL)
+        weft_plan_release(cache->entries[at].plan);
+    cache->entries[at].plan = plan;
+    cache->entries[at].key = key;
+    plan->references++;
 }
 
 static bool has_table; /* read when the first plan is written */
 
-static int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
-                    weft_plan_t **out)
+static __attribute__((noinline)) int write_plan(weft_coll_t coll, const weft_coll_args_t *args,
+                                                const weft_wall_t *wall, weft_plan_t **out)
 {
     if (!has_table) {
         weft_tuning_open();
         has_table = true;
     }
-    return has_key(coll, args) ? find_or_write(coll, args, wall, out)
-                               : coll_write_plan(coll, args, wall, out);
+    cache_t *cache = NULL;
+    if (has_key(coll, args) && (cache = cache_of(args->comm)) == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
+    int err = coll_write_plan(coll, args, wall, out);
+    if (err == MPI_SUCCESS && cache != NULL)
+        keep(cache, key_of(coll, args, wall), entry_of(coll, args), *out);
+    return err;
+}
+
+static inline int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
+                           weft_plan_t **out)
+{
+    weft_plan_t *plan = find_kept(coll, args, wall);
+    if (__builtin_expect(plan == NULL, 0))
+        return write_plan(coll, args, wall, out);
+    plan->references++;
+    *out = plan;
+    return MPI_SUCCESS;
 }
 
 /* ---- running ---- */

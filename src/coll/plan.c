@@ -29,10 +29,8 @@ static void release_types(const weft_step_t *step)
         weft_type_release(step->to.type);
 }
 
-void weft_plan_release(weft_plan_t *plan)
+void weft_plan_free(weft_plan_t *plan)
 {
-    if (--plan->references > 0)
-        return;
     for (size_t i = 0; i < plan->count; i++)
         release_types(&plan->steps[i]);
     for (int i = 0; i < plan->part_count; i++)

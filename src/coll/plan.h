@@ -112,7 +112,13 @@ typedef struct weft_plan {
 
 /** An empty plan with one reference; NULL when there is no memory. */
 weft_plan_t *weft_plan_create(const weft_how_t *how);
-void weft_plan_release(weft_plan_t *plan);
+void weft_plan_free(weft_plan_t *plan);
+
+static inline void weft_plan_release(weft_plan_t *plan)
+{
+    if (--plan->references == 0)
+        weft_plan_free(plan);
+}
 
 /* Writing. The plan retains types. Steps without data are left out, on both sides of a message. If
  * there is no memory, that is noted in plan->error. */

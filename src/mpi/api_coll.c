@@ -114,7 +114,7 @@ int PMPIX_Bcast_enqueue(void *buffer, int count, MPI_Datatype datatype, int root
 
 /* ---- gather ---- */
 
-static int check_gather(const weft_coll_call_t *user, const weft_comm_t *comm)
+static WEFT_COLL_INLINE int check_gather(const weft_coll_call_t *user, const weft_comm_t *comm)
 {
     bool is_root = comm->rank == user->root,
          is_in_place = is_root && user->send.buf == MPI_IN_PLACE;
@@ -128,7 +128,8 @@ static int check_gather(const weft_coll_call_t *user, const weft_comm_t *comm)
     return err;
 }
 
-static int settle_gather(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_gather(weft_coll_call_t *user, weft_comm_t *comm,
+                                          weft_coll_args_t *args)
 {
     int err = weft_config.CHECK_ARGS ? check_gather(user, comm) : MPI_SUCCESS;
     if (comm->rank != user->root)
@@ -220,7 +221,7 @@ int PMPI_Gatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendty
 
 /* ---- scatter ---- */
 
-static int check_scatter(const weft_coll_call_t *user, const weft_comm_t *comm)
+static WEFT_COLL_INLINE int check_scatter(const weft_coll_call_t *user, const weft_comm_t *comm)
 {
     bool is_root = comm->rank == user->root,
          is_in_place = is_root && user->recv.buf == MPI_IN_PLACE;
@@ -234,7 +235,8 @@ static int check_scatter(const weft_coll_call_t *user, const weft_comm_t *comm)
     return err;
 }
 
-static int settle_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_scatter(weft_coll_call_t *user, weft_comm_t *comm,
+                                           weft_coll_args_t *args)
 {
     int err = weft_config.CHECK_ARGS ? check_scatter(user, comm) : MPI_SUCCESS;
     if (comm->rank != user->root)

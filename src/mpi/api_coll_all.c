@@ -6,8 +6,10 @@
 
 static const weft_coll_side_t in_place = {.buf = MPI_IN_PLACE};
 
-static inline int check_sides(const weft_coll_call_t *user, const weft_side_names_t *send_names,
-                              const weft_side_names_t *recv_names, const weft_comm_t *comm)
+static WEFT_COLL_INLINE int check_sides(const weft_coll_call_t *user,
+                                        const weft_side_names_t *send_names,
+                                        const weft_side_names_t *recv_names,
+                                        const weft_comm_t *comm)
 {
     bool is_in_place = user->send.buf == MPI_IN_PLACE;
     int err = is_in_place ? MPI_SUCCESS : weft_check_side(&user->send, send_names, comm);
@@ -20,7 +22,8 @@ static inline int check_sides(const weft_coll_call_t *user, const weft_side_name
 
 /* ---- allgather ---- */
 
-static int settle_allgather(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_allgather(weft_coll_call_t *user, weft_comm_t *comm,
+                                             weft_coll_args_t *args)
 {
     int err = MPI_SUCCESS;
     if (weft_config.CHECK_ARGS)
@@ -127,7 +130,8 @@ int PMPI_Allgatherv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sen
 
 /* ---- alltoall ---- */
 
-static int settle_alltoall(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_alltoall(weft_coll_call_t *user, weft_comm_t *comm,
+                                            weft_coll_args_t *args)
 {
     int err = MPI_SUCCESS;
     if (weft_config.CHECK_ARGS)

@@ -50,7 +50,8 @@ static WEFT_COLL_INLINE int check_buffers(const weft_coll_args_t *args, MPI_Coun
 /* ---- reduce ---- */
 
 /* Only the root has a result, and its operand may be in the result's place. */
-static int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_reduce(weft_coll_call_t *user, weft_comm_t *comm,
+                                          weft_coll_args_t *args)
 {
     if (comm->rank != user->root)
         user->recv.buf = NULL;
@@ -191,7 +192,8 @@ int PMPI_Scan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datatyp
 }
 
 /* Rank 0 gets no result: its recvbuf matters only when it holds the operand. */
-static int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_exscan(weft_coll_call_t *user, weft_comm_t *comm,
+                                          weft_coll_args_t *args)
 {
     if (comm->rank > 0 || user->send.buf == MPI_IN_PLACE || !weft_config.CHECK_ARGS)
         return settle_allreduce(user, comm, args);
@@ -225,8 +227,8 @@ int PMPI_Exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count, MPI_Datat
 
 /* ---- reduce_scatter ---- */
 
-static int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm,
-                                       weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_reduce_scatter_block(weft_coll_call_t *user, weft_comm_t *comm,
+                                                        weft_coll_args_t *args)
 {
     weft_coll_fill(user, comm, args);
     if (!weft_config.CHECK_ARGS)
@@ -265,7 +267,8 @@ int PMPI_Reduce_scatter_block_c(const void *sendbuf, void *recvbuf, MPI_Count re
                            settle_reduce_scatter_block);
 }
 
-static int settle_reduce_scatter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args)
+static WEFT_COLL_INLINE int settle_reduce_scatter(weft_coll_call_t *user, weft_comm_t *comm,
+                                                  weft_coll_args_t *args)
 {
     MPI_Count total = 0;
     weft_coll_fill(user, comm, args);

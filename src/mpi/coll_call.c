@@ -116,15 +116,15 @@ static bool is_one_run(const weft_coll_side_t *side)
     return side->layout == WEFT_LAYOUT_BLOCK && weft_type_of(side->type)->is_dense;
 }
 
-int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm)
+int weft_check_own_sides(const weft_coll_side_t *send, const weft_coll_side_t *recv, int rank)
 {
-    size_t sent = own_bytes(&user->send, comm->rank), received = own_bytes(&user->recv, comm->rank);
+    size_t sent = own_bytes(send, rank), received = own_bytes(recv, rank);
     if (sent != received)
         return weft_fail(MPI_ERR_TRUNCATE,
-                         "rank %d sends itself %zu bytes, but receives %zu from itself", comm->rank,
-                         sent, received);
-    if (sent > 0 && user->send.buf == user->recv.buf && user->send.buf != MPI_BOTTOM &&
-        is_one_run(&user->send) && is_one_run(&user->recv))
+                         "rank %d sends itself %zu bytes, but receives %zu from itself", rank, sent,
+                         received);
+    if (sent > 0 && send->buf == recv->buf && send->buf != MPI_BOTTOM && is_one_run(send) &&
+        is_one_run(recv))
         return weft_bad_alias();
     return MPI_SUCCESS;
 }

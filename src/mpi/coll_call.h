@@ -22,7 +22,8 @@
 #include "base/config.h"
 
 /* Always inlined: the compiler then knows that most of a weft_coll_call_t is 0, and writes none of
- * it to memory. */
+ * it to memory. That ends where a function that is not inlined gets its address, so such a function
+ * gets that of a copy. */
 #define WEFT_COLL_INLINE inline __attribute__((always_inline))
 
 /* How the data of one side are laid out. */
@@ -60,6 +61,38 @@ typedef struct weft_coll_call {
     MPI_Info info;        /* of a persistent call */
     MPI_Request *request; /* of a nonblocking or persistent call */
 } weft_coll_call_t;
+
+static inline void weft_counts_set(weft_counts_t *counts, weft_counts_t value)
+{
+    counts->at = value.at;
+    counts->wide = value.wide;
+}
+
+/* Copies are made member by member: to copy the whole would need the whole in memory. */
+static WEFT_COLL_INLINE void weft_side_copy(weft_coll_side_t *to, const weft_coll_side_t *from)
+{
+    to->buf = from->buf;
+    to->layout = from->layout;
+    to->count = from->count;
+    to->type = from->type;
+    weft_counts_set(&to->counts, from->counts);
+    weft_counts_set(&to->displs, from->displs);
+    to->types = from->types;
+}
+
+static WEFT_COLL_INLINE void weft_coll_copy(weft_coll_call_t *to, const weft_coll_call_t *from)
+{
+    to->coll = from->coll;
+    to->name = from->name;
+    to->comm = from->comm;
+    to->root = from->root;
+    weft_side_copy(&to->send, &from->send);
+    weft_side_copy(&to->recv, &from->recv);
+    to->op = from->op;
+    to->form = from->form;
+    to->info = from->info;
+    to->request = from->request;
+}
 
 /** What the standard calls the arguments of a side; for messages. */
 typedef struct weft_side_names {
@@ -137,7 +170,7 @@ int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *nam
 int weft_check_recvcounts(weft_counts_t counts, int entries, MPI_Count *total_out);
 
 /** What this rank sends to itself must have the size of what it receives, and another place. */
-int weft_check_own_block(const weft_coll_call_t *user, const weft_comm_t *comm);
+int weft_check_own_sides(const weft_coll_side_t *send, const weft_coll_side_t *recv, int rank);
 
 /** The type of `count` elements that a side sends or receives; `names` are one of those above. */
 static inline int weft_check_side_type(MPI_Datatype handle, MPI_Count count,
@@ -162,8 +195,11 @@ static WEFT_COLL_INLINE int weft_check_place(const void *buf, MPI_Count count,
 static WEFT_COLL_INLINE int weft_check_layout(const weft_coll_side_t *side,
                                               const weft_side_names_t *names, int entries)
 {
-    if (side->layout != WEFT_LAYOUT_BLOCK)
-        return weft_check_arrays(side, names, entries);
+    if (side->layout != WEFT_LAYOUT_BLOCK) {
+        weft_coll_side_t copy;
+        weft_side_copy(&copy, side);
+        return weft_check_arrays(&copy, names, entries);
+    }
     weft_type_t *type = NULL;
     int err = weft_check_count(side->count, names->count);
     if (err == MPI_SUCCESS)
@@ -180,10 +216,19 @@ static WEFT_COLL_INLINE int weft_check_side(const weft_coll_side_t *side,
     return weft_check_layout(side, names, comm->size);
 }
 
-static inline void weft_counts_set(weft_counts_t *counts, weft_counts_t value)
+/** What this rank sends to itself must have the size of what it receives, and another place. */
+static WEFT_COLL_INLINE int weft_check_own_block(const weft_coll_call_t *user,
+                                                 const weft_comm_t *comm)
 {
-    counts->at = value.at;
-    counts->wide = value.wide;
+    weft_coll_side_t send, recv;
+    bool has_blocks =
+        user->send.layout == WEFT_LAYOUT_BLOCK && user->recv.layout == WEFT_LAYOUT_BLOCK;
+    bool is_alike = user->send.count == user->recv.count && user->send.type == user->recv.type;
+    if (__builtin_expect(has_blocks && is_alike && user->send.buf != user->recv.buf, 1))
+        return MPI_SUCCESS;
+    weft_side_copy(&send, &user->send);
+    weft_side_copy(&recv, &user->recv);
+    return weft_check_own_sides(&send, &recv, comm->rank);
 }
 
 /** Fill in coll's arguments, member by member: for an initialiser compilers clear the whole
@@ -225,12 +270,23 @@ static WEFT_COLL_INLINE int weft_coll_perform(const weft_coll_call_t *user,
 {
     if (user->form == WEFT_BLOCKING)
         return weft_coll_run(user->coll, args);
-    return user->form == WEFT_ENQUEUED ? weft_enqueue_coll(user->name, user->coll, args)
-                                       : weft_coll_request(user, args);
+    if (user->form == WEFT_ENQUEUED)
+        return weft_enqueue_coll(user->name, user->coll, args);
+    weft_coll_call_t copy;
+    weft_coll_copy(&copy, user);
+    return weft_coll_request(&copy, args);
 }
 
 /** The same as a settle function for calls on intercommunicators. */
 int weft_settle_inter(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args);
+
+static WEFT_COLL_INLINE int weft_coll_settle_inter(const weft_coll_call_t *user, weft_comm_t *comm,
+                                                   weft_coll_args_t *args)
+{
+    weft_coll_call_t copy;
+    weft_coll_copy(&copy, user);
+    return weft_settle_inter(&copy, comm, args);
+}
 
 /** Check, fill in, perform. */
 static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_fn_t settle)
@@ -241,7 +297,7 @@ static WEFT_COLL_INLINE int weft_coll_enter(weft_coll_call_t *user, weft_settle_
     int err = weft_check_live_comm(&call, user->comm, &comm);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = __builtin_expect(comm->both == NULL, 1) ? settle(user, comm, &args)
-                                                      : weft_settle_inter(user, comm, &args);
+                                                      : weft_coll_settle_inter(user, comm, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = weft_coll_perform(user, &args);
     return weft_call_end(&call, err);
