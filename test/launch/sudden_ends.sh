@@ -43,6 +43,25 @@ wait $mpirun 2>/dev/null
 expect_nothing_left
 until_true has_segments 0
 
+# mpirun dies the moment that it has made the job's directory.
+cat >deadly.c <<'EOF'
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int mkdir(const char *path, mode_t mode)
+{
+    int result = mkdirat(AT_FDCWD, path, mode);
+    if (strstr(path, "/weft-") != NULL)
+        kill(getpid(), SIGKILL);
+    return result;
+}
+EOF
+$(sed -n 's/^cc //p' "$BUILD/test/settings") -shared -fPIC -o deadly.so deadly.c || fail "deadly.c cannot be compiled"
+expect 137 env ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" LD_PRELOAD="$work/deadly.so" "$MPIRUN" -n 1 sleep "$nap"
+expect_nothing_left
+
 # The whole process group of mpirun, as by timeout -s KILL.
 timeout -s KILL 1 "$MPIRUN" -n 3 sh rank >out 2>err </dev/null
 expect_nothing_left

@@ -68,12 +68,14 @@ static void node_rank_ended(void *owner, pid_t first)
 int wl_node_ranks_open(wl_node_ranks_t *node)
 {
     raise_file_limit(node->ours->count);
-    int err = wl_scratch_create(node->plan->id, node->host, &node->scratch);
+    int err = wl_scratch_choose(node->plan->id, node->host, &node->scratch);
     bool has_server = !node->plan->replaces_lost;
-    if (err == MPI_SUCCESS && has_server) /* first, as it takes longest to be ready */
-        err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch);
-    if (err == MPI_SUCCESS)
+    if (err == MPI_SUCCESS) /* whenever we are killed from here on, it removes the directory */
         err = wl_watchdog_open(&node->scratch, &node->watchdog);
+    if (err == MPI_SUCCESS)
+        err = wl_scratch_make(&node->scratch);
+    if (err == MPI_SUCCESS && has_server) /* early, as it takes longest to be ready */
+        err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch);
     if (err == MPI_SUCCESS && has_server)
         err = wl_pmix_server_await(&node->pmix, node->loop);
     if (err == MPI_SUCCESS)

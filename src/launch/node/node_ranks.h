@@ -47,7 +47,7 @@ int wl_node_ranks_prepare(const wl_job_plan_t *plan, int host, wl_output_target_
                           wl_loop_t *loop, wl_node_ranks_t *out);
 
 /** Second part, to be called with the caller's signals blocked: make what wl_node_ranks_close() has
- *  to clean up. Errors of wl_scratch_create(), wl_pmix_server_open(), wl_pmix_server_await(),
+ *  to clean up. Errors of wl_scratch_make(), wl_pmix_server_open(), wl_pmix_server_await(),
  *  wl_watchdog_open(), wl_rank_notes_open(). */
 int wl_node_ranks_open(wl_node_ranks_t *node);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* pipe2 */
+#define _GNU_SOURCE /* pipe2, usleep */
 #include "launch/node/watchdog.h"
 
 #include "base/fail.h"
@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { PAUSE_US = 2000, TRIES = 2000 };
 
 typedef struct groups {
     pid_t *ids;
@@ -32,7 +34,16 @@ static void add_group(groups_t *groups, pid_t id)
     groups->ids[groups->count++] = id;
 }
 
-static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratch)
+/* Processes that are being killed may still make files: the ranks, and the PMIx server, which gets
+ * its SIGKILL when this process gets another parent. */
+static void remove_scratch(const wl_scratch_t *scratch, pid_t parent)
+{
+    int tries = 0;
+    while ((getppid() == parent || !wl_scratch_remove(scratch)) && tries++ < TRIES)
+        usleep(PAUSE_US);
+}
+
+static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratch, pid_t parent)
 {
     groups_t groups = {0};
     pid_t group;
@@ -48,7 +59,7 @@ static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratc
     }
     for (size_t i = 0; i < groups.count; i++)
         kill(-groups.ids[i], SIGKILL);
-    wl_scratch_remove(scratch);
+    remove_scratch(scratch, parent);
     _exit(0);
 }
 
@@ -57,11 +68,11 @@ int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return weft_fail(MPI_ERR_SPAWN, "a pipe cannot be made: %s", strerror(errno));
-    pid_t pid = fork();
+    pid_t self = getpid(), pid = fork();
     if (pid < 0)
         return weft_fail(MPI_ERR_SPAWN, "a process cannot be started: %s", strerror(errno));
     if (pid == 0)
-        watch(ends[0], scratch);
+        watch(ends[0], scratch, self);
     close(ends[0]);
     *out = (wl_watchdog_t){.pid = pid, .pipe = ends[1]};
     return MPI_SUCCESS;

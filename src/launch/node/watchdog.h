@@ -19,8 +19,8 @@ typedef struct wl_watchdog {
     int pipe;
 } wl_watchdog_t;
 
-/** Start it. To be called while there is one thread, with the signals blocked that mpirun handles.
- *  Returns MPI_SUCCESS or MPI_ERR_SPAWN. */
+/** Start it, before the directory is made. To be called while there is one thread, with the signals
+ *  blocked that mpirun handles. Returns MPI_SUCCESS or MPI_ERR_SPAWN. */
 int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out);
 
 /** Have it watch over a process group. */
