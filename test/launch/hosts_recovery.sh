@@ -8,6 +8,7 @@ build_pmi_rank
 
 # Runs on the login host: what is lost while the other ranks wait for the file `over`.
 cat >goes_on <<'EOF'
+. "$SOURCE/test/launch/await.sh"
 run="timeout 50 $1 --enable-recovery --launch-agent agent"
 hosts='h1 h2 h3 h4 h5'
 cat >rank <<END
@@ -25,7 +26,7 @@ start() {
     rm -f ready.* over
     $run "$@" -host 'h[1-5]' -n 7 sh rank >said 2>&1 </dev/null &
     job=$!
-    until [ "$(ls ready.* 2>/dev/null | wc -l)" -eq 7 ]; do sleep 0.05; done
+    await_files $job said $(seq -f ready.%g 0 6)
 }
 # check NAME TEXT: TEXT is said, and then the job goes on to its end
 check() {
@@ -91,9 +92,10 @@ for deaths in 01000 10000 00110; do
 done
 # A host that is lost with its ranks ends the job.
 cat >loses_host <<'EOF'
+. "$SOURCE/test/launch/await.sh"
 rm -f ready.*
 $1 --enable-recovery --max-restarts 2 --launch-agent agent -host h1,h2 -n 2 sh -c 'touch ready.$RANK; exec sleep 60' &
-until [ -e ready.0 ] && [ -e ready.1 ]; do sleep 0.05; done
+await_files $! /dev/null ready.0 ready.1
 agent h2 'kill -9 -1'
 wait $!
 EOF

@@ -6,6 +6,7 @@ build_pmi_rank
 
 # Runs in the allocation, on the login host.
 cat >allocated <<'EOF'
+. "$SOURCE/test/launch/await.sh"
 run="timeout 40 $1"
 rank=$2
 echo "== all"
@@ -46,16 +47,27 @@ code 126 -n 1 /etc/passwd
 code 124 --timeout 1 -n 6 sleep 100
 code 2 --launcher none -n 1 true
 echo "== killed"
-$1 -n 6 sleep $3 >said 2>&1 &
-until [ "$(squeue -h -s | grep -c sleep\\\|weftd)" -gt 0 ]; do sleep 0.1; done
-kill -TERM $!
-wait $!
+# A job of six ranks that have all begun
+begin() {
+    rm -f begun.*
+    $mpirun -n 6 sh -c ': >begun.$RANK; exec sleep '$nap >said 2>&1 &
+    job=$!
+    await_files $job said $(seq -f begun.%g 0 5)
+}
+mpirun=$1 nap=$3
+begin
+kill -TERM $job
+wait $job
 echo "code $?"
-$1 -n 6 sleep $3 >said 2>&1 &
-until [ "$(squeue -h -s | grep -c sleep\\\|weftd)" -gt 0 ]; do sleep 0.1; done
-kill -KILL $!
-wait $! 2>/dev/null
-until [ -z "$(squeue -h -s | grep sleep\\\|weftd)" ]; do sleep 0.1; done
+begin
+kill -KILL $job
+wait $job 2>/dev/null
+tries=0
+while [ -n "$(squeue -h -s)" ] && [ $tries -lt 200 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+squeue -h -s
 echo "== end"
 EOF
 expect_on 0 --hosts 3 --slots 4,1,1 --slurm -- salloc -Q -N 3 -n 6 sh -c "cd $work; sh ./allocated '$MPIRUN' '$work/pmi_rank' $nap '$work'"

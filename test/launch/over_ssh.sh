@@ -72,8 +72,9 @@ expect_text out '^code 3$'
 
 # Nothing is left of a job whose mpirun dies.
 cat >sudden <<'EOF'
+. "$SOURCE/test/launch/await.sh"
 $2 -host h1,h2 -n 2 sh -c 'touch ready.$RANK; exec sleep '$1 &
-until [ -e ready.0 ] && [ -e ready.1 ]; do sleep 0.05; done
+await_files $! /dev/null ready.0 ready.1
 kill -9 $!
 sh left sleep h1 h2
 EOF

@@ -4,7 +4,11 @@
 : "${SOURCE:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${BUILD:=$SOURCE/build}"
 : "${MPIRUN:=$BUILD/mpirun}"
+export SOURCE BUILD MPIRUN
 unset OMP_NUM_THREADS OMP_THREAD_LIMIT # nproc, which says how many cores there are, obeys them
+. "$SOURCE/test/launch/await.sh"
+# What is to be tested, of the words behind "# Cases:" in the script: run-tests gives one at a time.
+cases=${*:-$(sed -n 's/^# Cases: //p' "$0")}
 failures=0
 work=$(mktemp -d) || exit 1
 cd "$work" || exit 1

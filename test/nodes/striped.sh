@@ -4,7 +4,7 @@
 # lacks one of the networks at the start is named, and so is an interface that goes down while the
 # job runs.
 . "$(dirname "$0")/setup_hosts.sh"
-grep -q '^#define HAVE_LIBFABRIC' "$BUILD/config.h" || { echo "this build has no libfabric"; exit 77; }
+needs_libfabric
 for program in bulk forever; do
     "$MPICC" -o "$work/$program" "$SOURCE/test/nodes/$program.c" || fail "$program.c cannot be compiled"
 done
@@ -12,12 +12,13 @@ done
 # Prints the bytes that each host has sent over each network. The command $3 runs on h2 before the
 # job, $4 while it runs.
 cat >"$work/go" <<'EOT'
+. "$SOURCE/test/launch/await.sh"
 cd "$1"
 [ -z "$3" ] || agent h2 "$3"
 timeout 50 "$2" --launch-agent agent -host h1:1,h2:2 -np 3 -x WEFT_FABRIC='tcp;ofi_rxm' -x WEFT_RAILS=2 $5 >said 2>&1 </dev/null &
 job=$!
 if [ -n "$4" ]; then
-    until [ -e begun ]; do sleep 0.05; done
+    await_files $job said begun || exit
     agent h2 "$4"
 fi
 wait $job
