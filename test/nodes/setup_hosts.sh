@@ -9,6 +9,49 @@ case $BUILD in
 *) shared= ;;
 esac
 
+# To be called where a test, or a case of it, is about libfabric
+needs_libfabric() {
+    grep -q '^#define HAVE_LIBFABRIC' "$BUILD/config.h" && return
+    echo "this build has no libfabric"
+    [ $failures -eq 0 ] || exit 1
+    exit 77
+}
+
+# fabric CASE: the options of mpirun for ranks that talk over sockets (tcp) or libfabric (ofi)
+fabric() {
+    case $1 in
+    tcp) options= ;;
+    ofi)
+        needs_libfabric
+        options='-x WEFT_FABRIC=tcp;ofi_rxm'
+        ;;
+    esac
+}
+
+# jobs_at_once PROGRAM HOW...: jobs of four ranks, all at the same time on two hosts: ./PROGRAM HOW with the options of
+# `fabric`; HOW.code and HOW.text of each
+jobs_at_once() {
+    program=$1
+    shift
+    rm -f *.code *.text
+    cat >all <<EOT
+for how in $*; do
+    {
+        timeout -k 1 100 '$MPIRUN' --launch-agent agent --map-by node -host h1:2,h2:2 -np 4 \$options -x WEFT_UNRECEIVED_AFTER=1 ./$program \$how >\$how.text 2>&1 </dev/null
+        echo \$? >\$how.code
+    } &
+done
+wait
+EOT
+    export options
+    expect_on 0 --hosts 2 -- sh -c "cd '$work' && sh all"
+}
+
+# expect_end HOW CODE: how one of these jobs has ended
+expect_end() {
+    [ "$(cat $1.code)" -eq $2 ] || fail "$1: exit code $(cat $1.code), expected $2: $(head -c 300 $1.text)"
+}
+
 # on OPTION... -- COMMAND...: run a command on the login host of a new cluster, with output in the
 # files out and err
 on() {

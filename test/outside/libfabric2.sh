@@ -8,7 +8,7 @@ intel=$cache/weft-peers/intel
 fetch "$intel" lib/libfabric.so.1 impi-rt
 rmdir "$work" 2>/dev/null || rm -rf "$work"
 . "$(dirname "$0")/../nodes/setup_strict.sh"
-compile mpi/pt2pt/stress.c mpi/pt2pt/matching.c mpi/coll/coll_stress.c mpi/coll/moves.c nodes/bulk.c
+sources='mpi/pt2pt/stress.c mpi/pt2pt/matching.c mpi/coll/coll_stress.c mpi/coll/moves.c nodes/bulk.c'
 
 # libfabric gets a folder of its own, since its original one holds another MPI library with the name
 # of Weft's.
