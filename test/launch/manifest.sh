@@ -69,6 +69,17 @@ wait $mpirun 2>/dev/null
 check killed.json 'exit_code=-' 'end=-'
 [ "$(ls *.json.* 2>/dev/null)" = "" ] || fail "temporary files are left: $(ls)"
 
+# A program that never answers is named, and the job is run all the same.
+mkdir slow
+cat >slow/python-asleep <<EOF
+#!/bin/sh
+[ "\$1" != -c ] || exec sleep $nap
+EOF
+chmod +x slow/python-asleep
+expect 0 env WEFT_TIMEOUT=1 "$MPIRUN" --manifest slow.json -n 2 slow/python-asleep
+expect_text err '^mpirun: note: slow/python-asleep has not answered within 1 s (WEFT_TIMEOUT); its part of the manifest is null$'
+check slow.json exit_code=0 python=- 'programs.0.arguments=["slow/python-asleep"]'
+
 # Of a repository its commit, and whether it is changed.
 mkdir repository
 (cd repository && git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && echo 1 >file && git add file) 2>/dev/null

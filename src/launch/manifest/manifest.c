@@ -197,10 +197,10 @@ static json_t *describe_job(const wl_job_plan_t *plan, char *const *words)
 {
     json_t *root = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", WLI_MANIFEST_SCHEMA,
-        "weft", wli_manifest_weft(), "arguments", list_arguments(words), "directory",
+        "weft", wli_manifest_weft(plan->launcher), "arguments", list_arguments(words), "directory",
         working_directory(), "environment", list_environment(), "plan", describe_plan(plan),
         "hosts", describe_hosts(plan), "programs", wli_manifest_programs(plan), "python",
-        wli_manifest_python(plan), "git", wli_manifest_git(), "start", time_now());
+        wli_manifest_python(plan), "git", wli_manifest_git(plan->launcher), "start", time_now());
     json_object_set_new(root, "end", json_null());
     json_object_set_new(root, "restarts", json_integer(0));
     json_object_set_new(root, "exit_code", json_null());

@@ -33,40 +33,42 @@ json_t *wli_manifest_text(const char *text)
 }
 
 /* The output of a command as JSON. */
-static json_t *parse_output(const char *const words[])
+static json_t *parse_output(const char *launcher, const char *const words[])
 {
-    char *text = wl_command_output(words);
+    char *text = wl_command_output(launcher, words);
     json_t *value = text == NULL ? NULL : json_loads(text, 0, NULL);
     weft_free(text);
     return value == NULL ? json_null() : value;
 }
 
-json_t *wli_manifest_weft(void)
+json_t *wli_manifest_weft(const char *launcher)
 {
     char path[PATH_MAX];
     if (wl_daemon_path(NULL, path) != MPI_SUCCESS)
         return json_null();
     char *slash = strrchr(path, '/');
     snprintf(slash + 1, (size_t)(path + sizeof(path) - slash - 1), "weft_info");
-    return parse_output((const char *const[]){path, "--version", "--build", "--json", NULL});
+    return parse_output(launcher,
+                        (const char *const[]){path, "--version", "--build", "--json", NULL});
 }
 
 /* Without the end of the line. */
-static char *first_line(const char *const words[])
+static char *first_line(const char *launcher, const char *const words[])
 {
-    char *text = wl_command_output(words);
+    char *text = wl_command_output(launcher, words);
     if (text != NULL)
         text[strcspn(text, "\n")] = '\0';
     return text;
 }
 
-json_t *wli_manifest_git(void)
+json_t *wli_manifest_git(const char *launcher)
 {
-    char *commit = first_line((const char *const[]){"git", "rev-parse", "HEAD", NULL});
+    char *commit = first_line(launcher, (const char *const[]){"git", "rev-parse", "HEAD", NULL});
     if (commit == NULL)
         return json_null();
-    char *changes = wl_command_output(
-        (const char *const[]){"git", "status", "--porcelain", "--untracked-files=no", NULL});
+    char *changes =
+        wl_command_output(launcher, (const char *const[]){"git", "status", "--porcelain",
+                                                          "--untracked-files=no", NULL});
     json_t *git = json_pack("{s:s, s:o}", "commit", commit, "is_dirty",
                             changes == NULL ? json_null() : json_boolean(changes[0] != '\0'));
     weft_free(commit);
@@ -75,19 +77,20 @@ json_t *wli_manifest_git(void)
 }
 
 /* "<64 letters>  <name>"; a name with a backslash begins with one. */
-static json_t *sha256_of(const char *path)
+static json_t *sha256_of(const char *launcher, const char *path)
 {
     enum { LETTERS = 64 };
-    char *line = first_line((const char *const[]){"sha256sum", "--", path, NULL});
+    char *line = first_line(launcher, (const char *const[]){"sha256sum", "--", path, NULL});
     const char *sum = line == NULL ? NULL : line + (line[0] == '\\');
     json_t *value = sum != NULL && strlen(sum) > LETTERS ? json_stringn(sum, LETTERS) : json_null();
     weft_free(line);
     return value;
 }
 
-static json_t *describe_file(const char *path)
+static json_t *describe_file(const char *launcher, const char *path)
 {
-    return json_pack("{s:o, s:o}", "path", wli_manifest_text(path), "sha256", sha256_of(path));
+    return json_pack("{s:o, s:o}", "path", wli_manifest_text(path), "sha256",
+                     sha256_of(launcher, path));
 }
 
 static bool is_python(const wl_app_t *app)
@@ -119,7 +122,7 @@ static const char *path_of(const wl_app_t *app, char room[PATH_MAX])
     return search != NULL && wl_program_path(search, app->arguments[0], room) == 0 ? room : NULL;
 }
 
-static json_t *describe_program(const wl_app_t *app)
+static json_t *describe_program(const char *launcher, const wl_app_t *app)
 {
     char room[PATH_MAX];
     const char *path = path_of(app, room), *script = script_of(app);
@@ -128,15 +131,15 @@ static json_t *describe_program(const wl_app_t *app)
         json_array_append_new(words, wli_manifest_text(app->arguments[i]));
     return json_pack("{s:i, s:o, s:o, s:o, s:o}", "ranks", app->count, "arguments", words,
                      "directory", wli_manifest_text(app->directory), "program",
-                     path == NULL ? json_null() : describe_file(path), "script",
-                     script == NULL ? json_null() : describe_file(script));
+                     path == NULL ? json_null() : describe_file(launcher, path), "script",
+                     script == NULL ? json_null() : describe_file(launcher, script));
 }
 
 json_t *wli_manifest_programs(const wl_job_plan_t *plan)
 {
     json_t *programs = json_array();
     for (int i = 0; i < plan->app_count; i++)
-        json_array_append_new(programs, describe_program(&plan->apps[i]));
+        json_array_append_new(programs, describe_program(plan->launcher, &plan->apps[i]));
     return programs;
 }
 
@@ -150,7 +153,8 @@ json_t *wli_manifest_python(const wl_job_plan_t *plan)
     for (int i = 0; i < plan->app_count; i++) {
         const wl_app_t *app = &plan->apps[i];
         if (is_python(app))
-            return parse_output((const char *const[]){app->arguments[0], "-c", question, NULL});
+            return parse_output(plan->launcher,
+                                (const char *const[]){app->arguments[0], "-c", question, NULL});
     }
     return json_null();
 }

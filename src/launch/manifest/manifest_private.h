@@ -22,10 +22,10 @@ void wli_manifest_use_memory(void);
 json_t *wli_manifest_text(const char *text);
 
 /** What `weft_info` says of the library and its build; null: it cannot be asked. */
-json_t *wli_manifest_weft(void);
+json_t *wli_manifest_weft(const char *launcher);
 
 /** Commit and dirtiness of the working directory; null: it belongs to no git repository. */
-json_t *wli_manifest_git(void);
+json_t *wli_manifest_git(const char *launcher);
 
 /** Of each program: its path, its script if it is one of an interpreter, and their sha256. */
 json_t *wli_manifest_programs(const wl_job_plan_t *plan);
