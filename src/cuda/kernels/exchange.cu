@@ -3,7 +3,7 @@
  * combine them are made in reduce.cu. */
 #include "cuda/kernels/exchange.cuh"
 
-WEFT_KERNEL(weft_exchange_move, weft_exchange_args_t)
+WEFT_EXCHANGE_KERNEL(weft_exchange_move, weft_exchange_args_t)
 {
     const weft_exchange_side_t &own = args.side[args.member];
     weft_push_blocks<weft_bytes_t>(args);

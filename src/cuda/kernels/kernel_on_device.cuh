@@ -25,6 +25,9 @@
     extern "C" __global__ void __launch_bounds__(WEFT_KERNEL_THREADS, 2)                           \
         name(const __grid_constant__ args_t args)
 
+/* A kernel whose threads wait for those of the same kernel of other ranks. */
+#define WEFT_EXCHANGE_KERNEL(name, args_t) WEFT_KERNEL(name, args_t)
+
 /* A kernel whose threads of a block work together, by the functions for blocks below. These kernels
  * run few blocks, and a thread has 128 registers. */
 #define WEFT_BLOCK_KERNEL(name, args_t)                                                            \

@@ -33,6 +33,16 @@ void weft_invoke(const void *args, unsigned blocks, unsigned threads)
         body(copy);
 }
 
+/* Each thread of a kernel that exchanges data waits for those of other ranks, which takes several
+ * changes of processes where these share a core. A few threads do the work of all; the kernels of
+ * all ranks have equally many. */
+template <class Args, void (*body)(const Args &)>
+void weft_invoke_few(const void *args, unsigned blocks, unsigned threads)
+{
+    const uint64_t most = 8, all = (uint64_t)blocks * threads;
+    weft_invoke<Args, body>(args, 1, (unsigned)(all < most ? all : most));
+}
+
 /* A block is one thread, which does the work of all threads of the block. */
 template <class Args, void (*body)(const Args &)>
 void weft_invoke_blocks(const void *args, unsigned blocks, unsigned threads)
@@ -41,8 +51,9 @@ void weft_invoke_blocks(const void *args, unsigned blocks, unsigned threads)
     weft_invoke<Args, body>(args, blocks, 1);
 }
 
-#define WEFT_KERNEL(name, args_t)       WEFT_KERNEL_BY(weft_invoke, name, args_t)
-#define WEFT_BLOCK_KERNEL(name, args_t) WEFT_KERNEL_BY(weft_invoke_blocks, name, args_t)
+#define WEFT_KERNEL(name, args_t)          WEFT_KERNEL_BY(weft_invoke, name, args_t)
+#define WEFT_EXCHANGE_KERNEL(name, args_t) WEFT_KERNEL_BY(weft_invoke_few, name, args_t)
+#define WEFT_BLOCK_KERNEL(name, args_t)    WEFT_KERNEL_BY(weft_invoke_blocks, name, args_t)
 
 #define WEFT_KERNEL_BY(invoke, name, args_t)                                                       \
     static void name(const args_t &args);                                                          \

@@ -40,7 +40,7 @@ template <class Item> struct weft_plain_t : weft_dense_t<Item> {
     {                                                                                              \
         weft_reduce<op##_##name>(args);                                                            \
     }                                                                                              \
-    WEFT_KERNEL(weft_exchange_##op##_##name, weft_exchange_args_t)                                 \
+    WEFT_EXCHANGE_KERNEL(weft_exchange_##op##_##name, weft_exchange_args_t)                        \
     {                                                                                              \
         weft_exchange<op##_##name>(args);                                                          \
     }
