@@ -27,6 +27,7 @@ for program in operations asynchronous groups errors reports audit meshes; do
             "$BUILD/mpirun" -np "$ranks" "$python" "$here/$program.py"
     done
 done
+expect_nothing "errors by messages" "$BUILD/mpirun" -np 3 -x WEFT_WALLS=no "$python" "$here/errors.py"
 expect_nothing "groups under torchrun" \
     "$python" -m torch.distributed.run --standalone --nproc-per-node=3 "$here/groups.py"
 # Ranks that are killed; mpirun names them on stderr.
