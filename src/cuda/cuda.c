@@ -30,6 +30,7 @@ static const weft_device_ops_t ops = {
     .name = "cuda",
     .number = cuda_number,
     .memory_kinds = weft_cuda_memory_kinds,
+    .may_come = wefti_driver_may_come,
     .is_device = wefti_is_device,
     .look = wefti_memory_look,
     .queue = wefti_queue_of,

@@ -12,6 +12,7 @@
 #include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 weft_cu_driver_t wefti_cu;
 bool wefti_driver_is_in_use;
@@ -20,6 +21,7 @@ static enum { ABSENT, LOADED, UNUSABLE } state;
 static void *library, *pinned_tail;
 static unsigned long long loads_seen;
 
+static const char driver_name[] = "libcuda.so.1";
 static const uintptr_t always = 1, never = 0;
 
 static void watch_loads(const uintptr_t *news)
@@ -91,7 +93,7 @@ static void look_for_library(void)
     unpin_tail();
     if (!is_something_new())
         return;
-    library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    library = dlopen(driver_name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     if (library == NULL)
         return;
     state = find_driver_functions() ? LOADED : UNUSABLE;
@@ -116,6 +118,29 @@ bool wefti_driver_look(void)
     if (state == LOADED)
         look_for_initialisation();
     return wefti_driver_is_in_use;
+}
+
+/* Does the program find a driver when it looks for one? It takes 10 ms to load a real one: that of
+ * a host with a device is seen by its nodes, those of NVIDIA's kernel driver or of WSL. */
+static bool can_be_loaded(void)
+{
+    static const char *const nodes[] = {"/dev/nvidiactl", "/proc/driver/nvidia", "/dev/dxg"};
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+        if (access(nodes[i], F_OK) == 0)
+            return true;
+    }
+    void *found = dlopen(driver_name, RTLD_LAZY | RTLD_LOCAL);
+    if (found != NULL)
+        dlclose(found);
+    return found != NULL;
+}
+
+bool wefti_driver_may_come(void)
+{
+    static enum { UNKNOWN, NEVER, SOME_DAY } answer;
+    if (answer == UNKNOWN)
+        answer = *weft_device_news != 0 || can_be_loaded() ? SOME_DAY : NEVER;
+    return answer == SOME_DAY;
 }
 
 /* The last object of the list is kept loaded by a reference, so that its l_next can be read

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver, if the program uses it. The library never loads libcuda.so.1 itself: it uses the
+ * The driver, if the program uses it. The library does not load libcuda.so.1 to use it: it uses the
  * driver that the program has loaded, once the program has initialised it. Both may happen at any
  * time, so every MPI call looks (weft_device_news).
  *
@@ -38,6 +38,9 @@ void wefti_driver_close(void);
 
 /** Look for the driver again; true when it is in use. */
 bool wefti_driver_look(void);
+
+/** Can the program ever load a driver? Is cheap from the second call on. */
+bool wefti_driver_may_come(void);
 
 static inline bool wefti_driver_find(void)
 {

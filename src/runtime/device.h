@@ -236,6 +236,8 @@ typedef struct weft_device_ops {
     const char *memory_kinds; /* for the info key mpi_memory_alloc_kinds */
 
     /* ---- what memory is ---- */
+    /** Can there be device memory in this process some day? false: this host has no driver. */
+    bool (*may_come)(void);
     /** The slow half of weft_is_device(). */
     bool (*is_device)(const void *buf);
     /** Tell all about the memory at `buf`, also if it is the host's. Fails where the memory is a
@@ -355,8 +357,10 @@ extern const weft_device_ops_t *weft_device;
  * fast half of weft_is_device(). */
 extern const uintptr_t *weft_device_news __attribute__((visibility("hidden")));
 
-/** Can there be device memory in this process some day? false: this host has no driver. */
-bool weft_device_may_come(void);
+static inline bool weft_device_may_come(void)
+{
+    return weft_device != NULL && weft_device->may_come();
+}
 
 /** Called by the back end to set these two. */
 void weft_device_open(const weft_device_ops_t *ops, const uintptr_t *news);
