@@ -38,6 +38,11 @@ static inline void weft_wall_end_call(weft_wall_call_t *call)
     weft_free(call->packed);
 }
 
+static inline bool weft_wall_is_root(const weft_wall_call_t *call)
+{
+    return call->wall->rank == call->args->root;
+}
+
 /** All members' posts are awaited, */
 static inline void weft_wall_await_others(weft_wall_call_t *call)
 {

@@ -21,6 +21,22 @@ static bool take_piece(const weft_wall_call_t *call, int member, const weft_elem
     return data != NULL;
 }
 
+typedef bool (*take_fn_t)(const weft_wall_call_t *call, int member, const weft_elements_t *to);
+
+/* From all others, each member in another order: so they do not all read from one at a time. */
+static bool take_from_others(const weft_wall_call_t *call, weft_wall_block_fn_t target,
+                             take_fn_t take)
+{
+    const weft_wall_t *wall = call->wall;
+    for (int i = 1; i < wall->size; i++) {
+        int member = (wall->rank + i) % wall->size;
+        weft_elements_t to = target(call->args, member);
+        if (!take(call, member, &to))
+            return false;
+    }
+    return true;
+}
+
 /* ---- barrier ---- */
 
 static void begin_barrier(weft_wall_call_t *call)
@@ -44,31 +60,26 @@ static bool take_barrier(weft_wall_call_t *call)
 
 /* ---- from one, or to one ---- */
 
-static bool is_root(const weft_wall_call_t *call)
-{
-    return call->wall->rank == call->args->root;
-}
-
 static void begin_bcast(weft_wall_call_t *call)
 {
     weft_elements_t all = weft_wall_send_block(call->args, 0);
     size_t bytes = weft_wall_bytes_of(&all);
     weft_wall_stamp(call->wall, bytes);
     weft_wall_divide(call, bytes, call->wall->chunk);
-    if (!is_root(call))
+    if (!weft_wall_is_root(call))
         weft_wall_await_member(call, call->args->root);
 }
 
 static bool post_bcast(weft_wall_call_t *call)
 {
     weft_elements_t all = weft_wall_send_block(call->args, 0);
-    return is_root(call) ? post_piece(call, &all) : weft_wall_signal(call->wall);
+    return weft_wall_is_root(call) ? post_piece(call, &all) : weft_wall_signal(call->wall);
 }
 
 static bool take_bcast(weft_wall_call_t *call)
 {
     weft_elements_t all = weft_wall_send_block(call->args, 0);
-    return is_root(call) || take_piece(call, call->args->root, &all);
+    return weft_wall_is_root(call) || take_piece(call, call->args->root, &all);
 }
 
 static void begin_gather(weft_wall_call_t *call)
@@ -77,11 +88,11 @@ static void begin_gather(weft_wall_call_t *call)
     bool is_in_place = weft_is_in_place(args);
     weft_elements_t own =
         is_in_place ? weft_wall_recv_block(args, call->wall->rank) : weft_wall_send_block(args, 0);
-    size_t bytes =
-        is_root(call) ? args->recv_count * args->recv_type->size : weft_wall_bytes_of(&own);
+    size_t bytes = weft_wall_is_root(call) ? args->recv_count * args->recv_type->size
+                                           : weft_wall_bytes_of(&own);
     weft_wall_stamp(call->wall, bytes);
     weft_wall_divide(call, bytes, call->wall->chunk);
-    if (!is_root(call))
+    if (!weft_wall_is_root(call))
         return;
     weft_wall_await_others(call);
     weft_elements_t to = weft_wall_recv_block(args, call->wall->rank);
@@ -91,7 +102,7 @@ static void begin_gather(weft_wall_call_t *call)
 
 static bool post_gather(weft_wall_call_t *call)
 {
-    if (is_root(call))
+    if (weft_wall_is_root(call))
         return weft_wall_signal(call->wall);
     weft_elements_t own = weft_wall_send_block(call->args, 0);
     return post_piece(call, &own);
@@ -152,9 +163,9 @@ static void begin_scatter(weft_wall_call_t *call)
     const weft_coll_args_t *args = call->args;
     bool is_in_place = args->recv_buf == MPI_IN_PLACE;
     weft_elements_t own = is_in_place ? (weft_elements_t){0} : weft_wall_recv_block(args, 0);
-    divide_blocks(call, is_root(call) ? args->send_count * args->send_type->size
-                                      : weft_wall_bytes_of(&own));
-    if (!is_root(call)) {
+    divide_blocks(call, weft_wall_is_root(call) ? args->send_count * args->send_type->size
+                                                : weft_wall_bytes_of(&own));
+    if (!weft_wall_is_root(call)) {
         weft_wall_await_member(call, args->root);
     } else if (!is_in_place) {
         weft_elements_t from = weft_wall_send_block(args, call->wall->rank);
@@ -164,12 +175,12 @@ static void begin_scatter(weft_wall_call_t *call)
 
 static bool post_scatter(weft_wall_call_t *call)
 {
-    return is_root(call) ? post_pieces(call) : weft_wall_signal(call->wall);
+    return weft_wall_is_root(call) ? post_pieces(call) : weft_wall_signal(call->wall);
 }
 
 static bool take_scatter(weft_wall_call_t *call)
 {
-    if (is_root(call))
+    if (weft_wall_is_root(call))
         return true;
     weft_elements_t own = weft_wall_recv_block(call->args, 0);
     return take_own_piece(call, call->args->root, &own);
@@ -195,14 +206,7 @@ static bool post_alltoall(weft_wall_call_t *call)
 
 static bool take_alltoall(weft_wall_call_t *call)
 {
-    weft_wall_t *wall = call->wall;
-    for (int i = 1; i < wall->size; i++) {
-        int member = (wall->rank + i) % wall->size;
-        weft_elements_t to = weft_wall_recv_block(call->args, member);
-        if (!take_own_piece(call, member, &to))
-            return false;
-    }
-    return true;
+    return take_from_others(call, weft_wall_recv_block, take_own_piece);
 }
 
 /* ---- from all, to all ---- */
@@ -228,18 +232,6 @@ static bool post_block(weft_wall_call_t *call, weft_wall_block_fn_t target)
     return post_piece(call, &own);
 }
 
-static bool take_blocks(weft_wall_call_t *call, weft_wall_block_fn_t target)
-{
-    weft_wall_t *wall = call->wall;
-    for (int i = 1; i < wall->size; i++) {
-        int member = (wall->rank + i) % wall->size;
-        weft_elements_t to = target(call->args, member);
-        if (!take_piece(call, member, &to))
-            return false;
-    }
-    return true;
-}
-
 static void begin_allgather(weft_wall_call_t *call)
 {
     size_t bytes = call->args->recv_count * call->args->recv_type->size;
@@ -253,7 +245,7 @@ static bool post_allgather(weft_wall_call_t *call)
 
 static bool take_allgather(weft_wall_call_t *call)
 {
-    return take_blocks(call, weft_wall_recv_block);
+    return take_from_others(call, weft_wall_recv_block, take_piece);
 }
 
 static void begin_allgatherv(weft_wall_call_t *call)
@@ -275,7 +267,7 @@ static bool post_allgatherv(weft_wall_call_t *call)
 
 static bool take_allgatherv(weft_wall_call_t *call)
 {
-    return take_blocks(call, weft_wall_recv_slice);
+    return take_from_others(call, weft_wall_recv_slice, take_piece);
 }
 
 /* ---- plans ---- */

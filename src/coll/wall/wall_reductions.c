@@ -71,14 +71,14 @@ static void begin_exscan(weft_wall_call_t *call)
 static void begin_reduce(weft_wall_call_t *call)
 {
     begin_vector(call);
-    if (call->wall->rank == call->args->root)
+    if (weft_wall_is_root(call))
         weft_wall_await_others(call);
 }
 
 /* The root reads its own operand in the caller's buffer if it can. */
 static bool post_reduce(weft_wall_call_t *call)
 {
-    bool is_root = call->wall->rank == call->args->root;
+    bool is_root = weft_wall_is_root(call);
     return is_root && weft_fold_has_input(call->args, call->wall->rank)
                ? weft_wall_signal(call->wall)
                : post_prefix(call);
@@ -196,7 +196,7 @@ static bool post_allreduce_slices(weft_wall_call_t *call)
 
 static bool post_reduce_slices(weft_wall_call_t *call)
 {
-    return post_slices(call, call->wall->rank == call->args->root);
+    return post_slices(call, weft_wall_is_root(call));
 }
 
 /* ---- every member gets a block ---- */

@@ -88,7 +88,7 @@ static void begin_at_root(weft_wall_call_t *call)
 
 static void begin_gatherv(weft_wall_call_t *call)
 {
-    if (call->wall->rank == call->args->root) {
+    if (weft_wall_is_root(call)) {
         begin_at_root(call);
         return;
     }
@@ -100,7 +100,7 @@ static void begin_gatherv(weft_wall_call_t *call)
 
 static bool post_gatherv(weft_wall_call_t *call)
 {
-    if (call->wall->rank == call->args->root)
+    if (weft_wall_is_root(call))
         return weft_wall_signal(call->wall);
     weft_elements_t own = weft_wall_send_block(call->args, 0);
     size_t part = weft_wall_part_of(call, weft_wall_bytes_of(&own));
@@ -127,7 +127,7 @@ static bool collect_pieces(const weft_wall_call_t *call)
 static bool take_gatherv(weft_wall_call_t *call)
 {
     size_t longest;
-    if (call->wall->rank == call->args->root)
+    if (weft_wall_is_root(call))
         return collect_pieces(call);
     if (call->step > 0)
         return true;
@@ -257,7 +257,7 @@ static bool take_part(const weft_wall_call_t *call, int member, const weft_eleme
 static void begin_scatterv(weft_wall_call_t *call)
 {
     const weft_coll_args_t *args = call->args;
-    if (call->wall->rank != args->root) {
+    if (!weft_wall_is_root(call)) {
         know_longest(call, 0);
         weft_wall_await_member(call, args->root);
         return;
@@ -273,13 +273,13 @@ static void begin_scatterv(weft_wall_call_t *call)
 
 static bool post_scatterv(weft_wall_call_t *call)
 {
-    return call->wall->rank == call->args->root ? post_part(call) : weft_wall_signal(call->wall);
+    return weft_wall_is_root(call) ? post_part(call) : weft_wall_signal(call->wall);
 }
 
 static bool take_scatterv(weft_wall_call_t *call)
 {
     int root = call->args->root;
-    if (call->wall->rank == root)
+    if (weft_wall_is_root(call))
         return true;
     weft_elements_t own = weft_wall_recv_block(call->args, 0);
     if (!take_part(call, root, &own))
