@@ -52,6 +52,24 @@ expect_end() {
     [ "$(cat $1.code)" -eq $2 ] || fail "$1: exit code $(cat $1.code), expected $2: $(head -c 300 $1.text)"
 }
 
+# expect_ends PROGRAM SAID WRONG RIGHT: over the fabric of each case, the jobs of ./PROGRAM with the words WRONG end with
+# exit code 16 and say SAID, and those with the words RIGHT end well and say nothing
+expect_ends() {
+    for case in $cases; do
+        fabric $case
+        jobs_at_once $1 $3
+        for how in $3; do
+            expect_end $how 16
+            expect_text $how.text "$2"
+        done
+        jobs_at_once $1 $4
+        for how in $4; do
+            expect_end $how 0
+            [ ! -s $how.text ] || fail "$case $how: printed: $(head -c 300 $how.text)"
+        done
+    done
+}
+
 # on OPTION... -- COMMAND...: run a command on the login host of a new cluster, with output in the
 # files out and err
 on() {
