@@ -169,7 +169,7 @@ int weft_check_arrays(const weft_coll_side_t *side, const weft_side_names_t *nam
 /** The entries of recvcounts of a reduction; their sum is the number of elements of the operand. */
 int weft_check_recvcounts(weft_counts_t counts, int entries, MPI_Count *total_out);
 
-/** What this rank sends to itself must have the size of what it receives, and another place. */
+/** The whole of weft_check_own_block(), which see. */
 int weft_check_own_sides(const weft_coll_side_t *send, const weft_coll_side_t *recv, int rank);
 
 /** The type of `count` elements that a side sends or receives; `names` are one of those above. */
