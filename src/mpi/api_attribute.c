@@ -189,9 +189,9 @@ int PMPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value_out, int *flag)
 }
 
 /** Deletes an attribute of a communicator, at this rank (section 7.7.2). The key's delete callback
- *  is called first; if it returns anything but MPI_SUCCESS, the attribute stays.
- *  @error MPI_ERR_KEYVAL  a predefined attribute is named
- *  @error MPI_ERR_ARG  comm has no attribute of that key */
+ *  is called first; if it returns anything but MPI_SUCCESS, the attribute stays. Where there is no
+ *  attribute of that key, nothing happens: the callback is the only failure that the section names.
+ *  @error MPI_ERR_KEYVAL  a predefined attribute is named */
 WEFT_API(MPI_Comm_delete_attr);
 int PMPI_Comm_delete_attr(MPI_Comm comm, int keyval)
 {
@@ -262,9 +262,9 @@ int PMPI_Type_get_attr(MPI_Datatype handle, int keyval, void *value_out, int *fl
 }
 
 /** Deletes an attribute of a datatype (section 7.7.4). The key's delete callback is called first;
- *  if it returns anything but MPI_SUCCESS, the attribute stays.
- *  @param[in] datatype  a datatype, predefined ones included
- *  @error MPI_ERR_ARG  datatype has no attribute of that key */
+ *  if it returns anything but MPI_SUCCESS, the attribute stays. Where there is none, nothing
+ *  happens.
+ *  @param[in] datatype  a datatype, predefined ones included */
 WEFT_API(MPI_Type_delete_attr);
 int PMPI_Type_delete_attr(MPI_Datatype handle, int keyval)
 {

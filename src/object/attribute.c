@@ -252,9 +252,7 @@ int weft_attribute_delete(weft_attribute_owner_t owner, int number)
     if (err != MPI_SUCCESS)
         return err;
     const attribute_t *attribute = find_attribute(owner, keyval);
-    if (attribute == NULL)
-        return weft_fail(MPI_ERR_ARG, "there is no attribute of keyval %d", number);
-    return delete_with_callback(owner, attribute);
+    return attribute == NULL ? MPI_SUCCESS : delete_with_callback(owner, attribute);
 }
 
 static int copy_one(weft_attribute_owner_t from, weft_attribute_owner_t to, attribute_t attribute)

@@ -71,7 +71,7 @@ int weft_attribute_set(weft_attribute_owner_t owner, int number, void *value);
  *  MPI_ERR_KEYVAL. */
 int weft_attribute_get(weft_attribute_owner_t owner, int number, void **out, bool *is_set_out);
 
-/** MPI_ERR_KEYVAL, MPI_ERR_ARG when there is no such attribute, or what the callback returns. */
+/** Does nothing when there is no such attribute. MPI_ERR_KEYVAL, or what the callback returns. */
 int weft_attribute_delete(weft_attribute_owner_t owner, int number);
 
 /** Copy the attributes whose copy callbacks ask for it, in the order in which they were set; `to`

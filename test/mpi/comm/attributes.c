@@ -166,6 +166,24 @@ static void test_predefined(void)
     EXPECT_ERROR(MPI_Comm_delete_attr(MPI_COMM_WORLD, MPI_IO), MPI_ERR_KEYVAL);
 }
 
+/* No error: programs delete what they may have set (p4est does). The callback is not called. */
+static void test_deleting_what_is_not_set(void)
+{
+    int key, type_key;
+    deletions = 0;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, note_delete, &key, "extra");
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &type_key, NULL);
+    EXPECT_ERROR(MPI_Comm_delete_attr(MPI_COMM_WORLD, key), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Type_delete_attr(MPI_INT, type_key), MPI_SUCCESS);
+    EXPECT(deletions, 0);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, key, (void *)5L);
+    EXPECT_ERROR(MPI_Comm_delete_attr(MPI_COMM_WORLD, key), MPI_SUCCESS);
+    EXPECT_ERROR(MPI_Comm_delete_attr(MPI_COMM_WORLD, key), MPI_SUCCESS);
+    EXPECT(deletions, 1);
+    MPI_Comm_free_keyval(&key);
+    MPI_Type_free_keyval(&type_key);
+}
+
 static void test_errors(void)
 {
     int key, type_key, none = MPI_KEYVAL_INVALID, is_set;
@@ -176,7 +194,7 @@ static void test_errors(void)
     EXPECT_ERROR(MPI_Type_set_attr(MPI_INT, key, NULL), MPI_ERR_KEYVAL);
     EXPECT_ERROR(MPI_Comm_get_attr(MPI_COMM_WORLD, none, &value, &is_set), MPI_ERR_KEYVAL);
     EXPECT_ERROR(MPI_Comm_free_keyval(&type_key), MPI_ERR_KEYVAL);
-    EXPECT_ERROR(MPI_Comm_delete_attr(MPI_COMM_WORLD, key), MPI_ERR_ARG);
+    EXPECT_ERROR(MPI_Comm_delete_attr(MPI_COMM_WORLD, type_key), MPI_ERR_KEYVAL);
     MPI_Type_set_attr(MPI_INT, type_key, (void *)3L);
     MPI_Type_get_attr(MPI_INT, type_key, &value, &is_set);
     EXPECT(is_set ? (long)value : 0, 3);
@@ -273,6 +291,7 @@ int main(void)
     test_refusals();
     test_predefined();
     test_freed_twice();
+    test_deleting_what_is_not_set();
     test_errors();
     test_types();
     deletions = 0;
