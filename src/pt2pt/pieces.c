@@ -15,6 +15,7 @@
 #include "pt2pt/device_private.h"
 
 #include "datatype/pack.h"
+#include "base/least.h"
 #include "base/log.h"
 
 #include <string.h>
@@ -23,11 +24,6 @@ enum { LINE = 64, PAGE = 4096, SHORT_PIECE = 16384, PIECES_LEFT = 8 };
 
 /* ---- streams ---- */
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Long packets cost less. But while the first one is filled, or the last one emptied, the other
  * rank waits: in shared memory these are short. */
 static size_t bytes_of_piece(const weft_send_t *send)
@@ -35,10 +31,10 @@ static size_t bytes_of_piece(const weft_send_t *send)
     const weft_endpoint_t *endpoint = send->endpoint;
     size_t left = send->ready - send->sent, most = endpoint->packet_max;
     if (endpoint->split_max > 0) {
-        size_t piece = least(send->sent, left / PIECES_LEFT) & ~(size_t)(PAGE - 1);
-        most = least(most, piece > SHORT_PIECE ? piece : SHORT_PIECE);
+        size_t piece = weft_least(send->sent, left / PIECES_LEFT) & ~(size_t)(PAGE - 1);
+        most = weft_least(most, piece > SHORT_PIECE ? piece : SHORT_PIECE);
     }
-    return least(left, most);
+    return weft_least(left, most);
 }
 
 bool wefti_stream_push(weft_send_t *send)
@@ -65,7 +61,7 @@ bool wefti_stream_push(weft_send_t *send)
 static size_t bytes_of_next(const weft_send_t *send)
 {
     size_t left = send->bytes - send->sent,
-           most = least(send->endpoint->packet_max, SHORT_PIECE) - LINE;
+           most = weft_least(send->endpoint->packet_max, SHORT_PIECE) - LINE;
     if (left <= most)
         return left;
     return left < 2 * most ? (left / 2 + LINE - 1) & ~(size_t)(LINE - 1) : most;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/copy.h"
+#include "base/least.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -222,16 +223,11 @@ static size_t missing_bytes(const tcp_peer_t *peer)
     return peer->place == NULL ? 0 : peer->header.bytes - peer->place_got;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Read `most` bytes, SIZE_MAX: as many as there is room for. */
 static ssize_t read_at_most(tcp_peer_t *peer, size_t missing, size_t most)
 {
     if (missing == 0)
-        return recv(peer->source.fd, inbox, least(inbox_room(peer), most), MSG_DONTWAIT);
+        return recv(peer->source.fd, inbox, weft_least(inbox_room(peer), most), MSG_DONTWAIT);
     if (missing < most)
         return read_in_two(peer, missing, most);
     return recv(peer->source.fd, peer->place + peer->place_got, most, MSG_DONTWAIT);

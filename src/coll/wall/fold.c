@@ -26,7 +26,7 @@ static void fold_blocks(const weft_fold_t *its, size_t block, char *out, char *c
     weft_reduce3_fn_t kernel = weft_op_kernel3(its->op, its->type);
     size_t size = its->type->size;
     for (size_t first = 0; first < its->count; first += block) {
-        size_t count = weft_wall_least(its->count - first, block);
+        size_t count = weft_least(its->count - first, block);
         fold_block(its, kernel, first, count, out);
         if (copy != NULL)
             weft_copy(copy + first * size, out + first * size, count * size);

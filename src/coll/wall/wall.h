@@ -28,6 +28,7 @@
 #include "coll/coll.h"
 #include "coll/plan.h"
 #include "runtime/wall_place.h"
+#include "base/least.h"
 #include "base/list.h"
 
 #include <stdatomic.h>
@@ -201,11 +202,6 @@ static inline bool weft_wall_signal(weft_wall_t *wall)
 /** Wait until members `first` to `end` - 1 have made the post of this number. A rank that takes
  * turns on a core with others waits once for all that it needs. False: wall->error. */
 bool weft_wall_await(weft_wall_t *wall, int first, int end);
-
-static inline size_t weft_wall_least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /** This rank's next posts are stamped so: for a call for so many bytes. */
 static inline void weft_wall_stamp(weft_wall_t *wall, size_t bytes)

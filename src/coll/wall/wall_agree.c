@@ -199,8 +199,7 @@ static size_t chunk_bytes(int members)
 {
     size_t chunks = ((size_t)members + MEMBERS_PER_CHUNK - 1) / MEMBERS_PER_CHUNK;
     size_t most = weft_wall_place.ring_bytes / WEFT_WALL_CHUNKS;
-    return weft_world.is_oversubscribed ? most
-                                        : weft_wall_least(most, CHUNK_MOST * chunks) / 64 * 64;
+    return weft_world.is_oversubscribed ? most : weft_least(most, CHUNK_MOST * chunks) / 64 * 64;
 }
 
 static void use_ring(weft_wall_t *wall)

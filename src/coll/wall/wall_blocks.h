@@ -65,7 +65,7 @@ static inline bool weft_wall_post_piece(weft_wall_t *wall, const weft_elements_t
 /** How much of `total` bytes goes into the post that begins with byte `done`. */
 static inline size_t weft_wall_part(const weft_wall_t *wall, size_t total, size_t done)
 {
-    return total > done ? weft_wall_least(total - done, wall->chunk) : 0;
+    return total > done ? weft_least(total - done, wall->chunk) : 0;
 }
 
 #endif

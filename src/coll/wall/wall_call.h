@@ -75,7 +75,7 @@ static inline size_t weft_wall_done(const weft_wall_call_t *call)
 static inline size_t weft_wall_part_of(const weft_wall_call_t *call, size_t whole)
 {
     size_t done = weft_wall_done(call);
-    return whole > done ? weft_wall_least(whole - done, call->most) : 0;
+    return whole > done ? weft_least(whole - done, call->most) : 0;
 }
 
 /** The steps of a blocking call; inline, so that those of each algorithm are. */

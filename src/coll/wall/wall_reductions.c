@@ -101,7 +101,7 @@ typedef struct slice {
 static wall_slice_t slice_of(const weft_wall_call_t *call)
 {
     wall_slice_t its = {.done = call->step / 2 * call->most};
-    its.count = weft_wall_least(call->total - its.done, call->most);
+    its.count = weft_least(call->total - its.done, call->most);
     its.first = weft_part(its.count, call->wall->rank, call->wall->size);
     its.end = weft_part(its.count, call->wall->rank + 1, call->wall->size);
     return its;
@@ -222,7 +222,7 @@ static void begin_blocks(weft_wall_call_t *call)
     }
     weft_wall_stamp(wall, sum * size);
     size_t most = weft_wall_elements(wall, call->args->recv_type, wall->size);
-    weft_wall_divide(call, longest, weft_wall_least(most, longest));
+    weft_wall_divide(call, longest, weft_least(most, longest));
     weft_wall_await_others(call);
 }
 
