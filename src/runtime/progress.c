@@ -23,6 +23,10 @@ enum {
     SPIN_OVERSUBSCRIBED = 20,
     SPIN_ALONE_NS = 50000, /* the most time for them: polls of a network cost more */
     SPIN_OVERSUBSCRIBED_NS = 1000,
+    /* Where strangers compute on the cores, a wait does not yield, so an answer must come while it
+     * spins; a peer that was woken answers within 10 us. With 1 us each rank falls asleep while it
+     * wakes the other: a ping-pong of 8 bytes beside two such processes took 55 to 600 us. */
+    SPIN_BESIDE_OTHERS_NS = 10000,
     YIELD_EVERY_NS = 1000,
     /* Yields before a wait sleeps. They go on for some 300 us even if each rank has a core, since a
      * sleeper on another core takes 20 to 40 us to wake; and they come early, since on a busy
@@ -56,10 +60,10 @@ void (*weft_progress_held)(void);
 
 static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
-static int spin_limit, spin_limit_contended, yield_limit, polls_per_yield, test_limit;
+static int spin_limit, spin_limit_contended, spin_limit_beside_others;
+static int yield_limit, yield_limit_contended, polls_per_yield, test_limit;
 static weft_contention_t contention; /* with the lock */
-static int yield_limit_contended;
-static int silent; /* number of things that are awaited and ring no doorbell */
+static int silent;                   /* number of things that are awaited and ring no doorbell */
 static bool must_nap;
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
 static int64_t sleep_most_ns; /* 0: until the doorbell is rung */
@@ -130,13 +134,15 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
     int64_t poll_ns = measure_poll();
     spin_limit_contended = polls_within(poll_ns, SPIN_OVERSUBSCRIBED_NS, SPIN_OVERSUBSCRIBED);
     spin_limit = is_short ? spin_limit_contended : polls_within(poll_ns, SPIN_ALONE_NS, SPIN_ALONE);
+    spin_limit_beside_others =
+        is_short ? spin_limit : polls_within(poll_ns, SPIN_BESIDE_OTHERS_NS, SPIN_ALONE);
     int yields_short = weft_fd_watch_is_used() ? YIELDS_NETWORK : YIELDS_OVERSUBSCRIBED;
     yield_limit = is_short ? yields_short : YIELDS_ALONE;
     yield_limit_contended = weft_fd_watch_is_used() ? YIELDS_NETWORK : yield_limit;
     polls_per_yield = is_short ? 1 : polls_within(poll_ns, YIELD_EVERY_NS, POLLS_PER_YIELD);
     test_limit = is_short ? TESTS_PER_YIELD_OVERSUBSCRIBED : TESTS_PER_YIELD_ALONE;
     if (weft_config.SPIN >= 0)
-        spin_limit = spin_limit_contended = weft_config.SPIN;
+        spin_limit = spin_limit_contended = spin_limit_beside_others = weft_config.SPIN;
     if (weft_config.YIELDS >= 0)
         yield_limit = yield_limit_contended = weft_config.YIELDS;
     long_ns = weft_config.UNRECEIVED_AFTER > 0 ? weft_config.UNRECEIVED_AFTER * 500000000LL : 0;
@@ -339,8 +345,11 @@ static int idle(const bool *flag, int empty)
     int spins = is_short ? spin_limit_contended : spin_limit;
     int step = is_short ? 1 : polls_per_yield;
     int yields = is_short ? yield_limit_contended : yield_limit;
-    if (weft_config.YIELDS < 0 && wefti_yields_are_dear(&contention))
-        yields = 0;
+    if (wefti_yields_are_dear(&contention)) {
+        spins = spin_limit_beside_others;
+        if (weft_config.YIELDS < 0)
+            yields = 0;
+    }
     if (empty <= spins) {
         if (weft_world.is_threaded)
             weft_lock_offer();
