@@ -6,7 +6,7 @@
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, as large as a core's own cache
- *   credit | slots taken | units taken | throttled | lost ns |   written by the receiver
+ *   credit | slots taken | units taken | throttled | mutual | lost ns |   written by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
  * cache of the other core, where it was changed last. In a ring larger than those caches, used in
@@ -26,6 +26,7 @@
 #define WEFT_SHM_CHANNEL_H
 
 #include "runtime/transport.h"
+#include "shm/mutual_path.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,7 +55,8 @@ typedef struct weft_credit {
     _Alignas(64) atomic_uint slots; /* taken by the receiver so far */
     atomic_uint units;
     atomic_uint is_throttled; /* the sender must ask before it sends unexpected data */
-    atomic_ullong lost_ns;    /* so far, for want of a large ring */
+    weft_shown_path_t mutual[WEFT_PATH_SIZES];
+    atomic_ullong lost_ns; /* so far, for want of a large ring */
 } weft_credit_t;
 
 _Static_assert(sizeof(weft_channel_slot_t) == 64, "a slot is a cache line");

@@ -14,14 +14,14 @@ enum {
     KIB = 1024,
 };
 
-static size_t size_class(size_t bytes)
+int weft_path_size_class(size_t bytes)
 {
     return bytes < 64 * KIB ? 0 : bytes < 256 * KIB ? 1 : bytes < KIB * KIB ? 2 : 3;
 }
 
 weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t place, size_t bytes)
 {
-    return &choice->kinds[place][size_class(bytes)];
+    return &choice->kinds[place][weft_path_size_class(bytes)];
 }
 
 static weft_path_t other(weft_path_t path)
@@ -40,18 +40,18 @@ static float time_of(const weft_path_kind_t *kind, weft_path_t path)
     return least;
 }
 
-/* Reading is the first choice: it needs nothing of the sender. */
-static weft_path_t faster(const weft_path_kind_t *kind)
+weft_path_t weft_path_faster(const weft_path_kind_t *kind)
 {
-    float read = time_of(kind, WEFT_PATH_READ), stream = time_of(kind, WEFT_PATH_STREAM);
-    return stream != 0 && (read == 0 || stream < read) ? WEFT_PATH_STREAM : WEFT_PATH_READ;
+    weft_path_t second = other(kind->first);
+    float first_time = time_of(kind, kind->first), second_time = time_of(kind, second);
+    return second_time != 0 && (first_time == 0 || second_time < first_time) ? second : kind->first;
 }
 
 /* Another try begins when this one has been noted; until then the other messages do not wait for
  * it. */
 weft_path_t weft_path_choose(weft_path_kind_t *kind)
 {
-    weft_path_t best = faster(kind);
+    weft_path_t best = weft_path_faster(kind);
     kind->messages++;
     if (kind->noted[best] < WEFT_PATH_SAMPLES || (int32_t)(kind->messages - kind->next_try) < 0)
         return best;
@@ -63,7 +63,7 @@ weft_path_t weft_path_choose(weft_path_kind_t *kind)
  * after it. The first tries follow one another soon: one alone may have met cold memory. */
 static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
 {
-    weft_path_t best = faster(kind);
+    weft_path_t best = weft_path_faster(kind);
     if (kind->noted[run->path] < WEFT_PATH_SAMPLES) {
         uint32_t pause = run->messages * SHARE_AT_FIRST;
         return pause > TRY_AT_FIRST ? pause : TRY_AT_FIRST;
@@ -75,7 +75,7 @@ static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_ru
 void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run)
 {
     weft_path_t path = run->path;
-    bool is_try = path != faster(kind);
+    bool is_try = path != weft_path_faster(kind);
     kind->messages += run->messages - 1;
     kind->samples[path][kind->noted[path]++ % WEFT_PATH_SAMPLES] =
         (float)run->ns * KIB / (float)run->bytes;
@@ -94,20 +94,23 @@ void weft_path_forget(weft_path_choice_t *choice, weft_path_t path)
     }
 }
 
+void weft_path_log_kind(const weft_path_kind_t *kind, int size_class, const char *what)
+{
+    static const char *const sizes[] = {"below 64 KiB", "64 KiB", "256 KiB", "1 MiB"};
+    if (kind->messages > 0)
+        WEFT_LOG(WEFT_INFO, "shm",
+                 "messages of %s, %s: %u, by %s; ns per KiB: read %.0f stream %.0f",
+                 sizes[size_class], what, kind->messages,
+                 weft_path_faster(kind) == WEFT_PATH_READ ? "reading" : "streams",
+                 (double)time_of(kind, WEFT_PATH_READ), (double)time_of(kind, WEFT_PATH_STREAM));
+}
+
 void weft_path_log(const weft_path_choice_t *choice)
 {
-    static const char *const places[] = {[WEFT_APART] = "apart", [WEFT_BEHIND] = "behind"};
-    static const char *const sizes[] = {"below 64 KiB", "64 KiB", "256 KiB", "1 MiB"};
+    static const char *const places[] = {
+        [WEFT_APART] = "buffers apart", [WEFT_BEHIND] = "buffers behind"};
     for (int place = 0; place < WEFT_COPY_PLACES; place++) {
-        for (int size = 0; size < WEFT_PATH_SIZES; size++) {
-            const weft_path_kind_t *kind = &choice->kinds[place][size];
-            if (kind->messages > 0)
-                WEFT_LOG(WEFT_INFO, "shm",
-                         "messages of %s, buffers %s: %u, by %s; ns per KiB: read %.0f stream %.0f",
-                         sizes[size], places[place], kind->messages,
-                         faster(kind) == WEFT_PATH_READ ? "reading" : "streams",
-                         (double)time_of(kind, WEFT_PATH_READ),
-                         (double)time_of(kind, WEFT_PATH_STREAM));
-        }
+        for (int size = 0; size < WEFT_PATH_SIZES; size++)
+            weft_path_log_kind(&choice->kinds[place][size], size, places[place]);
     }
 }

@@ -23,13 +23,15 @@ enum { WEFT_PATH_SIZES = 4 };
 
 enum { WEFT_PATH_SAMPLES = 4 };
 
-/** What is known of one kind of message; all zeros at first. */
+/** What is known of one kind of message; all zeros at first, where reading is the first choice: it
+ *  needs nothing of the sender. */
 typedef struct weft_path_kind {
     /* ns per KiB of the last runs; the least counts, since a disturbance only makes them longer */
     float samples[WEFT_PATHS][WEFT_PATH_SAMPLES];
     uint32_t noted[WEFT_PATHS]; /* runs since weft_path_forget */
     uint32_t messages;          /* so far */
     uint32_t next_try;          /* of the slower way, when there have been so many messages */
+    weft_path_t first;          /* the way while nothing is known */
 } weft_path_kind_t;
 
 typedef struct weft_path_choice {
@@ -38,7 +40,13 @@ typedef struct weft_path_choice {
 
 weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t place, size_t bytes);
 
-/** The way for the next message of this kind. */
+/** The number of the class of sizes that `bytes` belongs to. */
+int weft_path_size_class(size_t bytes);
+
+/** The way that is faster by what is known. */
+weft_path_t weft_path_faster(const weft_path_kind_t *kind);
+
+/** The way for the next message of this kind: the faster one, or a try. */
 weft_path_t weft_path_choose(weft_path_kind_t *kind);
 
 /** A run of messages one after the other that went one way. */
@@ -54,6 +62,9 @@ void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run);
 
 /** Something has changed for `path`: it is tried again as at first. */
 void weft_path_forget(weft_path_choice_t *choice, weft_path_t path);
+
+/** Say in the log what was learnt of messages of a class of sizes; `what` tells more of them. */
+void weft_path_log_kind(const weft_path_kind_t *kind, int size_class, const char *what);
 
 /** Say in the log what was learnt. */
 void weft_path_log(const weft_path_choice_t *choice);

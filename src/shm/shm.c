@@ -50,9 +50,13 @@ typedef struct peer {
     bool is_enlarged;        /* it sends through a large ring by now, or has none */
     struct {
         int active;             /* on their way to this rank, which preferred them */
-        weft_path_kind_t *kind; /* of the first one since there were none */
+        weft_path_kind_t *kind; /* of the first one since there were none; NULL: of both ranks */
         weft_path_run_t run;    /* since then */
+        uint32_t units_sent;    /* to the peer until then */
     } streams;
+    bool is_leader;            /* this rank chooses for both, where both send large messages; */
+    bool is_mutual;            /* the last one went the way that the leader shows */
+    weft_mutual_path_t mutual; /* the leader's */
 } peer_t;
 
 static struct {
@@ -65,6 +69,7 @@ static struct {
     int local_rank, contact_words;
     enum { LARGE_READ, LARGE_STREAM, LARGE_LEARNT } large_path; /* of large messages */
     weft_path_choice_t choice;
+    weft_mutual_choice_t mutual_choice;
     uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
 } shm;
 
@@ -143,7 +148,9 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
         count_lost(peer, run.ns, bytes, 1);
-        if (is_helped)
+        if (peer->is_mutual)
+            weft_mutual_count(&peer->mutual, bytes);
+        else if (is_helped)
             weft_path_note(kind_of_message(address, to, bytes), &run);
         return true;
     }
@@ -157,24 +164,59 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     return false;
 }
 
+/* Does the way that the leader of the two shows hold for this message? */
+static bool is_mutual_path(peer_t *peer, size_t bytes, weft_path_t *path)
+{
+    if (!peer->is_leader)
+        return weft_mutual_is_shown(peer->out.channel.credit->mutual, bytes, path);
+    weft_shown_path_t *shown = peer->in.channel.credit->mutual;
+    if (peer->endpoint.asked > 0)
+        weft_mutual_note_overlap(&shm.mutual_choice, &peer->mutual, shown);
+    if (!weft_mutual_is_shown(shown, bytes, path))
+        return false;
+    weft_mutual_begin(&shm.mutual_choice, &peer->mutual, *path, bytes, weft_clock_ns());
+    return true;
+}
+
 /* Two copies by two cores at the same time may be faster than one by the kernel. But the sender has
  * to do one of them: if it does not wait in MPI, its memory is read. A message that comes while
  * others stream joins them: reading it would hold them up. */
+static bool is_streamed(const peer_t *peer, weft_path_kind_t *kind)
+{
+    return is_awaiting(peer) &&
+           (peer->streams.active > 0 || weft_path_choose(kind) == WEFT_PATH_STREAM);
+}
+
 static bool shm_prefers_stream(weft_endpoint_t *endpoint, uint64_t address, const void *to,
                                size_t bytes)
 {
     peer_t *peer = (peer_t *)endpoint;
-    if (shm.large_path == LARGE_READ || !is_awaiting(peer))
+    weft_path_kind_t *kind = NULL;
+    weft_path_t path;
+    if (shm.large_path != LARGE_LEARNT)
         return shm.large_path == LARGE_STREAM;
-    weft_path_kind_t *kind = kind_of_message(address, to, bytes);
-    if (shm.large_path == LARGE_LEARNT && peer->streams.active == 0 &&
-        weft_path_choose(kind) == WEFT_PATH_READ)
+    peer->is_mutual = is_mutual_path(peer, bytes, &path);
+    if (!peer->is_mutual) {
+        kind = kind_of_message(address, to, bytes);
+        path = is_streamed(peer, kind) ? WEFT_PATH_STREAM : WEFT_PATH_READ;
+    }
+    if (path == WEFT_PATH_READ)
         return false;
     if (peer->streams.active++ == 0) {
         peer->streams.kind = kind;
         peer->streams.run = (weft_path_run_t){WEFT_PATH_STREAM, 0, 0, -weft_clock_ns()};
+        peer->streams.units_sent = peer->out.units_sent;
     }
     return true;
+}
+
+/* Where this rank has sent as much meanwhile as half of what has come, both send. */
+static void look_for_overlap(peer_t *peer)
+{
+    size_t sent = (size_t)(peer->out.units_sent - peer->streams.units_sent) * WEFT_DATA_UNIT;
+    if (peer->is_leader && sent > peer->streams.run.bytes / 2)
+        weft_mutual_note_overlap(&shm.mutual_choice, &peer->mutual,
+                                 peer->in.channel.credit->mutual);
 }
 
 static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
@@ -184,10 +226,21 @@ static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
         return;
     peer->streams.run.messages++;
     peer->streams.run.bytes += bytes;
+    if (weft_mutual_is_on(&peer->mutual))
+        weft_mutual_count(&peer->mutual, bytes);
     if (--peer->streams.active > 0 || peer->streams.run.bytes == 0)
         return;
+    look_for_overlap(peer);
     peer->streams.run.ns += weft_clock_ns();
-    weft_path_note(peer->streams.kind, &peer->streams.run);
+    if (peer->streams.kind != NULL)
+        weft_path_note(peer->streams.kind, &peer->streams.run);
+}
+
+static void end_mutual_run(peer_t *peer)
+{
+    if (peer->endpoint.asked == 0 && peer->streams.active == 0)
+        weft_mutual_end(&peer->mutual, peer->in.channel.credit->mutual, &shm.mutual_choice,
+                        weft_clock_ns());
 }
 
 static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
@@ -265,6 +318,8 @@ static int shm_progress(bool everything)
         taken += drain_channel(peer);
         if (__builtin_expect(peer->endpoint.asked > 0, 0))
             taken += weft_shared_copy_help(peer->offers, peer->block->pid);
+        if (__builtin_expect(weft_mutual_is_on(&peer->mutual), 0))
+            end_mutual_run(peer);
     }
     return taken;
 }
@@ -341,6 +396,7 @@ static void open_peer(int local_rank, int process, bool can_read)
     peer->block = weft_segment_block(&shm.segment, local_rank);
     peer->doorbell = &peer->block->doorbell;
     peer->process = process;
+    peer->is_leader = shm.local_rank < local_rank;
     peer->offers = weft_segment_copy_job(&shm.segment, local_rank, shm.local_rank);
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&shm.segment, shm.local_rank, local_rank);
@@ -430,6 +486,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.local_rank = world->local_rank;
     shm.own = weft_segment_block(&shm.segment, world->local_rank);
     shm.contact_words = (world->local_size + 63) / 64;
+    weft_mutual_open(&shm.mutual_choice);
     agree_on_waiting(world);
     world->noted = &shm.segment.header->noted;
     world->senders_fence = &shm.segment.header->senders_fence;
@@ -480,6 +537,7 @@ static void shm_describe(weft_rank_report_t *report)
 static void shm_close(void)
 {
     weft_path_log(&shm.choice);
+    weft_mutual_log(&shm.mutual_choice);
     weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_wall_place = (weft_wall_place_t){0};
