@@ -295,6 +295,7 @@ static int pack_block(const weft_send_args_t *args, bsend_block_t *block, weft_s
     weft_elements_t typed = {(void *)args->buf, args->count, args->type};
     weft_elements_t packed = {block + 1, args->count * args->type->size, weft_type_of(MPI_BYTE)};
     *out = *args;
+    out->is_buffered = true;
     out->buf = packed.buf;
     out->count = packed.count;
     out->type = weft_type_of(MPI_BYTE);

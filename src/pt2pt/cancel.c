@@ -84,7 +84,7 @@ void wefti_cancel_forget(weft_cancellable_t *cancel)
         asked.of = NULL;
     else if (cancel->is_under_way)
         weft_list_remove(&cancel->link);
-    cancel->is_counted = cancel->is_under_way = false;
+    cancel->is_counted = cancel->is_announced = cancel->is_under_way = false;
     cancel->number = 0;
 }
 
@@ -112,7 +112,7 @@ static void end_cancel(weft_cancellable_t *cancel, bool is_cancelled)
     cancel->is_under_way = false;
     if (is_cancelled && entry != NULL)
         entry->endpoint = NULL;
-    if (!cancel_is_eager(cancel)) {
+    if (!cancel_is_eager(cancel) || cancel->is_announced) {
         if (is_cancelled)
             send_is_cancelled(WEFT_ELEMENT(cancel, weft_send_t, cancel));
         return;
@@ -288,7 +288,7 @@ weft_request_t *wefti_sent_create(const weft_send_args_t *args)
     weft_request_init(&sent->request, &sent_ops, NULL);
     sent->request.is_complete = true;
     sent->cancel.number = wefti_log_message(args, weft_comm_endpoint(args->comm, args->dest));
-    sent->cancel.is_under_way = false;
+    sent->cancel.is_announced = sent->cancel.is_under_way = false;
     wefti_cancel_count(&sent->cancel);
     return &sent->request;
 }

@@ -6,7 +6,8 @@
  *   sender -- CANCEL -->    <-- CANCELLED or NOT_CANCELLED --
  *
  * An announced message is named by its request. An eager one has no name, since it has to cost
- * nothing: the sender tells how many messages of the same (context, tag) it has sent to that rank
+ * nothing; nor has a short one that was announced, since it becomes as an eager one when it is
+ * fetched: the sender tells how many messages of the same (context, tag) it has sent to that rank
  * after it. Those that still wait there are the last ones, because messages of one sender that
  * could match the same receive are matched in order; so the receiver counts from the end.
  *
@@ -29,7 +30,8 @@
 /** What a send needs to be cancelled; all zeros at first. */
 typedef struct weft_cancellable {
     uint64_t number;   /* of its message in the log; 0: not there */
-    bool is_counted;   /* an eager message is out, and the log has to go on */
+    bool is_counted;   /* an eager message is out, and the log has to go on; */
+    bool is_announced; /* it is a short one that was announced, and FIN has not come */
     bool is_under_way; /* it waits for a CANCEL, or for its answer; then: */
     weft_request_t *request;
     weft_endpoint_t *endpoint;

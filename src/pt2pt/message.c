@@ -136,9 +136,13 @@ static bool is_coming(const weft_message_t *message)
 
 /* ---- fetching ---- */
 
-/* A short message in device memory is fetched before a receive is posted, so that its sender can
- * complete. Otherwise ranks that send to each other before they receive would wait for ever, which
- * they do not with host memory. */
+/* A short message that was announced, since it is in device memory or since reading is faster, is
+ * fetched before a receive is posted, so that its sender can complete. Otherwise ranks that send to
+ * each other before they receive would wait for ever, which they do not with unasked messages. Most
+ * receives come soon, and read the message into their buffers: so those of host memory are fetched
+ * only after some rounds of progress. */
+enum { ROUNDS_UNFETCHED = 1000 };
+
 static void message_get_is_over(weft_request_t *request, void *owner)
 {
     weft_message_t *message = owner;
@@ -178,6 +182,33 @@ static void fetch(weft_message_t *message)
     weft_recv_t *recv = message->fetching;
     wefti_recv_matched(recv, &message->entry.key, &message->rts, NULL);
     weft_request_watch(&recv->request, message_get_is_over, message);
+}
+
+static unsigned rounds_unfetched;
+
+static int fetch_late_ones(bool everything)
+{
+    int fetched = 0;
+    if (!everything && ++rounds_unfetched < ROUNDS_UNFETCHED)
+        return 0;
+    weft_progress_remove(fetch_late_ones);
+    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    for (weft_link_t *at = order->next; at != order && !wefti_pt2pt.is_throttling; at = at->next) {
+        weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
+        if (message->rts.kind != WEFT_PACKET_RTS_SHORT || is_coming(message))
+            continue;
+        size_t before = cost_of(message);
+        fetch(message);
+        count_bytes(before, cost_of(message));
+        fetched++;
+    }
+    return fetched;
+}
+
+static void fetch_later(void)
+{
+    rounds_unfetched = 0;
+    weft_progress_need(fetch_late_ones);
 }
 
 /* NULL: it is refused. */
@@ -221,6 +252,8 @@ void wefti_message_keep(const weft_match_key_t *key, const weft_rts_t *rts, cons
         weft_out_of_memory("a message that nobody receives", rts->bytes);
     if (__builtin_expect(rts->extra != NULL, 0) && suits_fetching(message))
         fetch(message);
+    if (__builtin_expect(rts->kind == WEFT_PACKET_RTS_SHORT, 0))
+        fetch_later();
     queue_message(message);
 }
 
@@ -316,8 +349,9 @@ bool wefti_message_drop(int source, const weft_cancel_t *cancel)
         if (!weft_match_are_equal(&message->entry.key, &key) ||
             !message_is_named(message, cancel, &later))
             continue;
-        if (is_coming(message) || message->rts.request != cancel->request ||
-            message->rts.kind == WEFT_PACKET_ERROR)
+        bool is_as_named =
+            message->rts.request == cancel->request || message->rts.kind == WEFT_PACKET_RTS_SHORT;
+        if (is_coming(message) || !is_as_named || message->rts.kind == WEFT_PACKET_ERROR)
             return false;
         weft_match_remove(&wefti_pt2pt.messages, &message->entry);
         free_message(message);

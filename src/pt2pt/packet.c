@@ -40,6 +40,19 @@ static void packet_rts(int source, const weft_header_t *header, const void *payl
     wefti_deliver(&key, &rts, along == rts.bytes ? (const char *)payload + WEFT_RTS_BYTES : NULL);
 }
 
+static void packet_rts_short(int source, const weft_header_t *header, const void *payload)
+{
+    weft_match_key_t key = packet_key(source, header);
+    weft_rts_t rts = {0};
+    memcpy(&rts, payload, WEFT_RTS_BYTES);
+    memcpy(&rts.sent_ns, (const char *)payload + WEFT_RTS_BYTES, sizeof(rts.sent_ns));
+    rts.kind = WEFT_PACKET_RTS_SHORT;
+    if (rts.request == 0 || rts.address == 0 || rts.bytes > WEFT_SPLIT_MOST)
+        drop_malformed(source, "RTS_SHORT", header->bytes);
+    else
+        wefti_deliver(&key, &rts, NULL);
+}
+
 static void packet_rts_rkey(int source, const weft_header_t *header, const void *payload)
 {
     weft_match_key_t key = packet_key(source, header);
@@ -90,9 +103,10 @@ static void packet_note(int source, const weft_header_t *header, const void *pay
 
 enum {
     ANY = UINT32_MAX,
-    TOTAL_BYTES = sizeof(uint64_t),
+    SPLIT_END_BYTES = sizeof(weft_split_end_t),
     CTS_BYTES = sizeof(weft_cts_t),
     ERROR_BYTES = sizeof(weft_packet_error_t),
+    SHORT_BYTES = WEFT_RTS_SHORT_BYTES,
     RKEY_BYTES = WEFT_RTS_RKEY_BYTES,
     SHARE_BYTES = WEFT_RTS_SHARE_BYTES,
     CANCEL_BYTES = sizeof(weft_cancel_t),
@@ -102,13 +116,14 @@ enum {
 /* clang-format off */
 static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
     [WEFT_PACKET_EAGER]          = {"EAGER", 0, ANY, wefti_recv_eager},
-    [WEFT_PACKET_EAGER_FIRST]    = {"EAGER_FIRST", TOTAL_BYTES, ANY, wefti_split_first},
+    [WEFT_PACKET_EAGER_FIRST]    = {"EAGER_FIRST", SPLIT_END_BYTES, ANY, wefti_split_first},
     [WEFT_PACKET_EAGER_NEXT]     = {"EAGER_NEXT", 1, ANY, wefti_split_next},
     [WEFT_PACKET_RTS]            = {"RTS", WEFT_RTS_BYTES, ANY, packet_rts},
     [WEFT_PACKET_CTS]            = {"CTS", CTS_BYTES, CTS_BYTES, wefti_send_cts},
     [WEFT_PACKET_DATA]           = {"DATA", 0, ANY, wefti_recv_data},
     [WEFT_PACKET_FIN]            = {"FIN", 0, 0, wefti_send_fin},
     [WEFT_PACKET_RTS_RKEY]       = {"RTS_RKEY", RKEY_BYTES, RKEY_BYTES, packet_rts_rkey},
+    [WEFT_PACKET_RTS_SHORT]      = {"RTS_SHORT", SHORT_BYTES, SHORT_BYTES, packet_rts_short},
     [WEFT_PACKET_RTS_SHARE]      = {"RTS_SHARE", SHARE_BYTES, SHARE_BYTES, packet_rts_share},
     [WEFT_PACKET_RTS_SHARE_SYNC] = {"RTS_SHARE_SYNC", SHARE_BYTES, SHARE_BYTES, packet_rts_share},
     [WEFT_PACKET_ERROR]          = {"ERROR", ERROR_BYTES, ERROR_BYTES, packet_error},

@@ -4,6 +4,7 @@
  *
  *   eager            sender -- EAGER (data) -->
  *   eager, split     sender -- EAGER_FIRST, EAGER_NEXT, ... -->
+ *   short, announced sender -- RTS_SHORT -->  receiver copies out of the sender's memory -- FIN -->
  *   direct copy      sender -- RTS -->        receiver copies out of the sender's memory -- FIN -->
  *   over a network   sender -- RTS_RKEY -->   receiver gets by remote key                -- FIN -->
  *   through packets  sender -- RTS -->        <-- CTS --  -- DATA, DATA, ... -->  (<-- CTS -- ...)
@@ -35,13 +36,15 @@
 
 enum {
     WEFT_PACKET_EAGER = 1,
-    WEFT_PACKET_EAGER_FIRST, /* data, then the bytes of the whole message in 64 bits */
+    WEFT_PACKET_EAGER_FIRST, /* data, then a weft_split_end_t */
     WEFT_PACKET_EAGER_NEXT,
     WEFT_PACKET_RTS,
     WEFT_PACKET_CTS,
     WEFT_PACKET_DATA,
     WEFT_PACKET_FIN,
     WEFT_PACKET_RTS_RKEY,
+    /* of a message that may go unasked: it is copied also where no receive waits for it */
+    WEFT_PACKET_RTS_SHORT,
     WEFT_PACKET_RTS_SHARE,
     /* of a synchronous send: not to be copied before a receive has matched it */
     WEFT_PACKET_RTS_SHARE_SYNC,
@@ -75,6 +78,7 @@ typedef struct weft_rts {
     /* A plain RTS ends here; all of the data follow it, or none. */
     weft_rkey_t rkey; /* of an RTS_RKEY, which ends here */
     /* not on the wire */
+    int64_t sent_ns;   /* of an RTS_SHORT, where it follows the first three */
     uint8_t kind;      /* of the packet */
     const void *extra; /* a weft_share_t or weft_packet_error_t that came with it; NULL: none */
 } weft_rts_t;
@@ -87,9 +91,16 @@ typedef struct weft_packet_error {
 
 enum {
     WEFT_RTS_BYTES = offsetof(weft_rts_t, rkey),
+    WEFT_RTS_SHORT_BYTES = WEFT_RTS_BYTES + sizeof(int64_t),
     WEFT_RTS_RKEY_BYTES = WEFT_RTS_BYTES + sizeof(weft_rkey_t),
     WEFT_RTS_SHARE_BYTES = WEFT_RTS_BYTES + sizeof(weft_share_t),
 };
+
+/** Behind the data of an EAGER_FIRST. */
+typedef struct weft_split_end {
+    uint64_t total;  /* bytes of the whole message */
+    int64_t sent_ns; /* when its sender began, by the clock of base/clock.h */
+} weft_split_end_t;
 
 typedef struct weft_cts {
     uint64_t request; /* the receiver's */

@@ -15,6 +15,7 @@
 #include "pt2pt/device_private.h"
 
 #include "datatype/pack.h"
+#include "base/clock.h"
 #include "base/least.h"
 #include "base/log.h"
 
@@ -56,7 +57,7 @@ bool wefti_stream_push(weft_send_t *send)
 
 /* ---- split: sending ---- */
 
-/* Whole lines, so that all packets begin as the buffer does; the first has room for the total. The
+/* Whole lines, so that all packets begin as the buffer does; the first has room for its end. The
  * last two are alike, since nothing is filled while the last is copied out. */
 static size_t bytes_of_next(const weft_send_t *send)
 {
@@ -71,15 +72,17 @@ static bool push_packet(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
-    uint64_t total = send->bytes;
+    weft_split_end_t end = {.total = send->bytes};
     bool is_first = send->sent == 0;
-    size_t bytes = bytes_of_next(send), all = bytes + (is_first ? sizeof(total) : 0);
+    size_t bytes = bytes_of_next(send), all = bytes + (is_first ? sizeof(end) : 0);
     char *room = endpoint->link->reserve(endpoint, all);
     if (room == NULL)
         return false;
+    if (is_first)
+        end.sent_ns = weft_clock_ns();
     weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
     if (is_first)
-        memcpy(room + bytes, &total, sizeof(total));
+        memcpy(room + bytes, &end, sizeof(end));
     weft_header_t header = weft_header(is_first ? WEFT_PACKET_EAGER_FIRST : WEFT_PACKET_EAGER_NEXT,
                                        (uint32_t)all, args->context, args->tag);
     endpoint->link->commit(endpoint, &header);
@@ -103,10 +106,12 @@ bool wefti_split_push(weft_send_t *send)
 
 /* Into host memory of a receive that waits, or else into a message, from which a receive on a
  * device gets it as a whole. */
-static void begin_split(weft_split_t *split, const weft_match_key_t *key, size_t bytes)
+static void begin_split(weft_split_t *split, const weft_match_key_t *key,
+                        const weft_split_end_t *end)
 {
     weft_recv_t *recv = wefti_recv_find(key);
-    *split = (weft_split_t){.left = bytes};
+    size_t bytes = end->total;
+    *split = (weft_split_t){.left = bytes, .bytes = bytes, .sent_ns = end->sent_ns};
     if (recv != NULL)
         wefti_recv_take(recv, key, bytes);
     else
@@ -120,18 +125,26 @@ static void begin_split(weft_split_t *split, const weft_match_key_t *key, size_t
     split->recv = recv;
 }
 
-/* The receive or the message may be gone after this. */
-static void take_data(weft_split_t *split, const void *data, size_t bytes)
+/* The receive or the message may be gone after this, and another split message begun. */
+static void hand_on(const weft_split_t *split, const void *data, size_t bytes)
 {
-    weft_recv_t *recv = split->recv;
-    weft_message_t *message = split->message;
+    if (split->recv != NULL)
+        wefti_recv_more(split->recv, data, bytes);
+    else if (split->message != NULL)
+        wefti_message_more(split->message, data, bytes);
+}
+
+static void take_data(weft_endpoint_t *endpoint, const void *data, size_t bytes)
+{
+    weft_split_t *split = wefti_split_from(endpoint), taken = *split;
     split->left -= bytes;
-    if (split->left == 0)
-        *split = (weft_split_t){0};
-    if (recv != NULL)
-        wefti_recv_more(recv, data, bytes);
-    else if (message != NULL)
-        wefti_message_more(message, data, bytes);
+    if (split->left > 0) {
+        hand_on(&taken, data, bytes);
+        return;
+    }
+    *split = (weft_split_t){0};
+    hand_on(&taken, data, bytes);
+    endpoint->remote->note_short(endpoint, taken.bytes, taken.sent_ns, false);
 }
 
 static weft_split_t *split_of(int source)
@@ -144,25 +157,25 @@ void wefti_split_first(int source, const weft_header_t *header, const void *payl
 {
     weft_match_key_t key = {header->context, source, header->tag};
     weft_split_t *split = split_of(source);
-    uint64_t total;
-    size_t bytes = header->bytes - sizeof(total);
-    memcpy(&total, (const char *)payload + bytes, sizeof(total));
-    if (split == NULL || split->left > 0 || bytes >= total || total > WEFT_SPLIT_MOST) {
+    weft_split_end_t end;
+    size_t bytes = header->bytes - sizeof(end);
+    memcpy(&end, (const char *)payload + bytes, sizeof(end));
+    if (split == NULL || split->left > 0 || bytes >= end.total || end.total > WEFT_SPLIT_MOST) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed EAGER_FIRST packet of rank %d", source);
         return;
     }
-    begin_split(split, &key, total);
-    take_data(split, payload, bytes);
+    begin_split(split, &key, &end);
+    take_data(weft_process_reached(source), payload, bytes);
 }
 
 void wefti_split_next(int source, const weft_header_t *header, const void *payload)
 {
-    weft_split_t *split = split_of(source);
+    const weft_split_t *split = split_of(source);
     if (split == NULL || header->bytes > split->left)
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an EAGER_NEXT packet of rank %d that is too long",
                  source);
     else
-        take_data(split, payload, header->bytes);
+        take_data(weft_process_reached(source), payload, header->bytes);
 }
 
 void wefti_split_forget(const weft_recv_t *recv)

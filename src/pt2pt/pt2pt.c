@@ -151,3 +151,12 @@ void weft_pt2pt_close(void)
     wefti_device_recvs_close();
     wefti_chunks_close();
 }
+
+int weft_request_finish(weft_request_t *request, MPI_Status *status)
+{
+    weft_request_wait(request);
+    weft_status_copy(status, &request->status);
+    int err = weft_request_result(request);
+    weft_request_release(request);
+    return err;
+}

@@ -27,8 +27,10 @@ typedef struct weft_send_args {
     weft_comm_t *comm;
     uint32_t context; /* comm->context, or comm->context | 1 for collectives */
     int dest, tag;
-    weft_send_mode_t mode : 16; /* small, so that a call's arguments stay within 48 bytes */
-    weft_where_t where : 16;    /* the memory of `buf`; 0: not known yet */
+    weft_send_mode_t mode : 8; /* small, so that a call's arguments stay within 48 bytes */
+    unsigned is_blocking : 4;  /* the caller waits until the buffer may be changed */
+    unsigned is_buffered : 4;  /* the data are a copy: nobody gains if the receiver reads them */
+    weft_where_t where : 16;   /* the memory of `buf`; 0: not known yet */
 } weft_send_args_t;
 
 typedef struct weft_recv_args {

@@ -25,11 +25,12 @@ typedef struct weft_send {
         weft_cts_t cts;     /* of a WEFT_SEND_STREAM: the last CTS */
         weft_offer_t offer; /* these: the payload of a WEFT_SEND_CONTROL */
     };
-    size_t sent;        /* bytes of the stream, or of a split message, that went out */
-    size_t ready;       /* bytes of the stream that may go out so far */
-    bool is_queued;     /* in the endpoint's list */
-    bool is_registered; /* `registration` is set: the peer may read the data */
-    bool is_unwanted;   /* MPI_Cancel came while it was split: it is cancelled when all is out */
+    size_t sent;          /* bytes of the stream, or of a split message, that went out */
+    size_t ready;         /* bytes of the stream that may go out so far */
+    bool is_queued;       /* in the endpoint's list */
+    bool is_registered;   /* `registration` is set: the peer may read the data */
+    int64_t announced_ns; /* when a RTS_SHORT went out; 0: none did */
+    bool is_unwanted;     /* MPI_Cancel came while it was split: it is cancelled when all is out */
     weft_registration_t registration;
     void *payload;                   /* of a WEFT_SEND_CONTROL, from weft_alloc; NULL: as above */
     struct weft_device_send *device; /* device_send.c; NULL: host memory */
@@ -109,7 +110,8 @@ typedef struct __attribute__((may_alias)) weft_peer_sends {
 typedef struct __attribute__((may_alias)) weft_split {
     weft_recv_t *recv;       /* gets it, */
     weft_message_t *message; /* or this keeps it */
-    size_t left;             /* bytes that have not come */
+    uint32_t left, bytes;    /* that have not come, of so many */
+    int64_t sent_ns;         /* when the sender began */
 } weft_split_t;
 
 _Static_assert(sizeof(weft_peer_sends_t) + sizeof(weft_split_t) <= WEFT_UPPER_BYTES,
@@ -174,6 +176,12 @@ void wefti_send_fin(int source, const weft_header_t *header, const void *payload
 void wefti_send_nack(int source, const weft_header_t *header, const void *payload);
 /** More of a stream may go out. */
 void wefti_send_more(weft_send_t *send);
+/** Send the RTS of a message; of one that may go unasked, where wefti_send_is_read(). False: there
+ *  is no room. */
+bool wefti_send_announce(weft_send_t *send);
+bool wefti_send_announce_short(weft_send_t *send);
+/** Would the receiver rather read a message that may go unasked? */
+bool wefti_send_is_read(const weft_send_t *send);
 /** End a send: its request is complete, with whatever error was noted. */
 void wefti_send_finish(weft_send_t *send);
 /** The same as soon as no device works on the buffer. */

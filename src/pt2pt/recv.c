@@ -95,25 +95,15 @@ int weft_request_result(const weft_request_t *request)
         return weft_fail(request->status.MPI_ERROR, "%s", request->why);
     if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && request->ops == &recv_ops) {
         const weft_recv_t *recv = (const weft_recv_t *)request;
-        return weft_fail(
-            MPI_ERR_TRUNCATE,
-            "the message from rank %d with tag %d has %zu bytes, but the receive buffer "
-            "holds %zu",
-            request->status.MPI_SOURCE, request->status.MPI_TAG, recv->message_bytes,
-            recv->capacity);
+        const MPI_Status *status = &request->status;
+        return weft_fail(MPI_ERR_TRUNCATE,
+                         "the message from rank %d with tag %d has %zu bytes, but the receive "
+                         "buffer holds %zu",
+                         status->MPI_SOURCE, status->MPI_TAG, recv->message_bytes, recv->capacity);
     }
     if (wefti_pt2pt.lost_peers > 0 && request->status.MPI_ERROR == MPI_ERR_OTHER)
         return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
     return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
-}
-
-int weft_request_finish(weft_request_t *request, MPI_Status *status)
-{
-    weft_request_wait(request);
-    weft_status_copy(status, &request->status);
-    int err = weft_request_result(request);
-    weft_request_release(request);
-    return err;
 }
 
 /* ---- data ---- */
@@ -178,11 +168,15 @@ static bool read_directly(weft_recv_t *recv, weft_endpoint_t *endpoint, const we
     size_t span;
     bool is_one_run = weft_type_span(recv->args.type, recv->args.count, &offset, &span);
     char *to = is_one_run ? (char *)recv->args.buf + offset : NULL;
-    recv->is_preferred = endpoint->remote->prefers_stream(endpoint, rts->address, to, bytes);
-    if (recv->is_preferred)
-        return false;
-    return is_one_run ? endpoint->remote->read(endpoint, rts->address, to, bytes)
-                      : read_in_pieces(recv, endpoint, rts->address, bytes);
+    const weft_remote_ops_t *remote = endpoint->remote;
+    bool is_short = rts->kind == WEFT_PACKET_RTS_SHORT;
+    recv->is_preferred = !is_short && remote->prefers_stream(endpoint, rts->address, to, bytes);
+    bool is_read =
+        !recv->is_preferred && (is_one_run ? remote->read(endpoint, rts->address, to, bytes)
+                                           : read_in_pieces(recv, endpoint, rts->address, bytes));
+    if (is_short && is_read)
+        remote->note_short(endpoint, bytes, rts->sent_ns, true);
+    return is_read;
 }
 
 static void tell_stream_over(weft_recv_t *recv, size_t bytes)

@@ -8,6 +8,7 @@
 #include "runtime/failures.h"
 #include "runtime/progress.h"
 #include "datatype/pack.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -56,6 +57,7 @@ static void deregister(weft_send_t *send)
     if (__builtin_expect(send->is_registered, 0))
         send->endpoint->remote->deregister_memory(send->endpoint, &send->registration);
     send->is_registered = false;
+    send->announced_ns = 0;
 }
 
 /* Has an eager message gone out? */
@@ -66,17 +68,29 @@ static bool is_sent_eagerly(const weft_send_t *send)
            !weft_status_is_cancelled(&send->request.status);
 }
 
+/* The answer to an MPI_Cancel completes a send whose message has become an eager one meanwhile. */
+static bool awaits_answer(weft_send_t *send)
+{
+    if (send->request.status.MPI_ERROR != MPI_SUCCESS && send->cancel.is_under_way)
+        wefti_cancel_forget(&send->cancel);
+    return send->cancel.is_under_way && send->cancel.is_counted;
+}
+
 static void finish_send(weft_send_t *send)
 {
     wefti_pt2pt.active_sends--;
-    if (is_sent_eagerly(send))
+    send->cancel.is_announced = false;
+    if (is_sent_eagerly(send) && !send->cancel.is_counted)
         wefti_cancel_count(&send->cancel);
     send->stage = WEFT_SEND_FIRST; /* so that a late answer is dropped */
     deregister(send);
     if (__builtin_expect(send->device != NULL, 0))
         wefti_device_send_end(send);
-    if (__builtin_expect(!send->is_unwanted, 1) || !send->cancel.is_counted ||
-        !wefti_cancel_begin(&send->cancel, &send->request, send->endpoint))
+    bool is_over = !awaits_answer(send);
+    if (__builtin_expect(send->is_unwanted && send->cancel.is_counted, 0) &&
+        wefti_cancel_begin(&send->cancel, &send->request, send->endpoint))
+        is_over = false;
+    if (__builtin_expect(is_over, 1))
         weft_request_complete(&send->request); /* this may begin other sends */
     wefti_note_idle();
 }
@@ -100,72 +114,6 @@ static bool send_eager(weft_send_t *send)
     if (room == NULL)
         return false;
     weft_pack(args->buf, args->count, args->type, 0, room, send->bytes);
-    endpoint->link->commit(endpoint, &header);
-    return true;
-}
-
-/* The address of the data when they are one run; 0 when they are not. */
-static uint64_t data_address(const weft_send_t *send)
-{
-    ptrdiff_t offset;
-    size_t bytes;
-    if (!weft_type_span(send->args.type, send->args.count, &offset, &bytes))
-        return 0;
-    return (uint64_t)((uintptr_t)send->args.buf + (uintptr_t)offset);
-}
-
-static void send_is_taken(weft_registration_t *registration)
-{
-    weft_send_t *send = registration->owner;
-    if (send->stage != WEFT_SEND_RTS_OUT)
-        return;
-    send->endpoint->asked--;
-    finish_send(send);
-}
-
-/* Let the peer read the data, where the transport can. If an earlier try found no room for the
- * packet, the data are registered already. */
-static bool register_data(weft_send_t *send, uint64_t address)
-{
-    weft_endpoint_t *endpoint = send->endpoint;
-    if (!send->is_registered && address != 0)
-        send->is_registered = endpoint->remote->register_memory(
-            endpoint, (const void *)(uintptr_t)address, send->bytes, NULL, &send->registration);
-    send->registration.taken = send_is_taken;
-    send->registration.owner = send;
-    return send->is_registered;
-}
-
-static bool send_rts_rkey(weft_send_t *send, weft_rts_t *rts)
-{
-    const weft_send_args_t *args = &send->args;
-    rts->rkey = send->registration.rkey;
-    weft_header_t header =
-        weft_header(WEFT_PACKET_RTS_RKEY, WEFT_RTS_RKEY_BYTES, args->context, args->tag);
-    send->endpoint->asked++;
-    if (send->endpoint->link->send(send->endpoint, &header, rts))
-        return true;
-    send->endpoint->asked--;
-    return false;
-}
-
-static bool send_rts(weft_send_t *send)
-{
-    const weft_send_args_t *args = &send->args;
-    weft_endpoint_t *endpoint = send->endpoint;
-    size_t along = send->bytes <= WEFT_RTS_INLINE && !endpoint->is_throttled ? send->bytes : 0;
-    weft_rts_t rts = {
-        .bytes = send->bytes, .address = data_address(send), .request = (uint64_t)(uintptr_t)send};
-    if (along < send->bytes && register_data(send, rts.address))
-        return send_rts_rkey(send, &rts);
-    weft_header_t header =
-        weft_header(WEFT_PACKET_RTS, (uint32_t)(WEFT_RTS_BYTES + along), args->context, args->tag);
-    char *room = endpoint->link->reserve(endpoint, header.bytes);
-    if (room == NULL)
-        return false;
-    memcpy(room, &rts, WEFT_RTS_BYTES);
-    weft_pack(args->buf, args->count, args->type, 0, room + WEFT_RTS_BYTES, along);
-    endpoint->asked++;
     endpoint->link->commit(endpoint, &header);
     return true;
 }
@@ -220,10 +168,11 @@ static bool push_uncounted(weft_send_t *send)
         finish_send(send);
         return true;
     }
-    if (send->bytes <= WEFT_SPLIT_MOST && goes_unasked(send, send->endpoint->split_max))
+    bool is_short = send->bytes <= WEFT_SPLIT_MOST && goes_unasked(send, send->endpoint->split_max);
+    if (is_short && !wefti_send_is_read(send))
         return wefti_split_push(send);
     send->stage = WEFT_SEND_RTS_OUT; /* before: to the process itself the answer comes at once */
-    if (send_rts(send))
+    if (is_short ? wefti_send_announce_short(send) : wefti_send_announce(send))
         return true;
     send->stage = WEFT_SEND_FIRST;
     return false;
@@ -398,8 +347,13 @@ void wefti_send_fin(int source, const weft_header_t *header, const void *payload
 {
     (void)payload;
     weft_send_t *send = answered_send(source, header, false);
-    if (send != NULL)
-        finish_send(send);
+    if (send == NULL)
+        return;
+    if (send->announced_ns != 0 && send->args.is_blocking)
+        send->endpoint->remote->note_wait(send->endpoint, weft_clock_ns() - send->announced_ns);
+    if (send->announced_ns != 0)
+        send->stage = WEFT_SEND_FIRST; /* over, as an eager message is */
+    finish_send(send);
 }
 
 void wefti_send_nack(int source, const weft_header_t *header, const void *payload)
@@ -511,8 +465,10 @@ int weft_send(const weft_send_args_t *args)
         flush_endpoint(args);
         return MPI_SUCCESS;
     }
+    weft_send_args_t slow = *args;
     weft_request_t *request;
-    int err = begin_slowly(args, &request);
+    slow.is_blocking = true;
+    int err = begin_slowly(&slow, &request);
     if (err != MPI_SUCCESS)
         return err;
     return weft_request_finish(request, MPI_STATUS_IGNORE);

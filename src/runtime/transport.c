@@ -35,6 +35,28 @@ void weft_no_stream_over(weft_endpoint_t *endpoint, size_t bytes)
     (void)bytes;
 }
 
+bool weft_no_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
+{
+    (void)endpoint;
+    (void)bytes;
+    (void)is_blocking;
+    return false;
+}
+
+void weft_no_note_wait(weft_endpoint_t *endpoint, int64_t ns)
+{
+    (void)endpoint;
+    (void)ns;
+}
+
+void weft_no_note_short(weft_endpoint_t *endpoint, size_t bytes, int64_t sent_ns, bool was_asked)
+{
+    (void)endpoint;
+    (void)bytes;
+    (void)sent_ns;
+    (void)was_asked;
+}
+
 bool weft_no_registration(weft_endpoint_t *endpoint, const void *data, size_t bytes,
                           const struct weft_memory *memory, weft_registration_t *out)
 {
@@ -67,6 +89,9 @@ const weft_remote_ops_t weft_no_remote = {
     .read = weft_no_read,
     .prefers_stream = weft_no_preference,
     .stream_over = weft_no_stream_over,
+    .prefers_asking = weft_no_asking,
+    .note_wait = weft_no_note_wait,
+    .note_short = weft_no_note_short,
     .register_memory = weft_no_registration,
     .deregister_memory = weft_no_deregistration,
     .get = weft_no_get,

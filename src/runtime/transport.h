@@ -67,7 +67,7 @@ typedef struct weft_transport_ops weft_transport_ops_t;
 
 enum {
     WEFT_RAILS_MAX = 4, /* network interfaces that one transfer may use */
-    WEFT_UPPER_BYTES = 56,
+    WEFT_UPPER_BYTES = 64,
 };
 
 /** How far a process has come in MPI_Finalize, or in MPI_Session_finalize of its last session. */
@@ -194,6 +194,14 @@ struct weft_remote_ops {
                            size_t bytes);
     /** A stream that was preferred has brought so many bytes; 0: it has failed. */
     void (*stream_over)(weft_endpoint_t *endpoint, size_t bytes);
+    /** Would the peer rather read a message of more than eager_max and at most split_max bytes than
+     *  get it unasked? `is_blocking`: the caller cannot go on before the peer has read it. */
+    bool (*prefers_asking)(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking);
+    /** A caller that could not go on has waited so long until the peer had read a message. */
+    void (*note_wait)(weft_endpoint_t *endpoint, int64_t ns);
+    /** Such a message has come: unasked, or after it was announced and read; sent at sent_ns by the
+     *  clock of base/clock.h. */
+    void (*note_short)(weft_endpoint_t *endpoint, size_t bytes, int64_t sent_ns, bool was_asked);
     /** Let the peer read `bytes` bytes at `data`, in `memory` of a device or (NULL) of the host,
      * until deregister_memory. true: *out is filled in, and the caller must not move it until
      * deregister_memory. false: not possible, the cause was logged; *out is undefined, and the
@@ -215,6 +223,9 @@ struct weft_remote_ops {
 bool weft_no_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes);
 bool weft_no_preference(weft_endpoint_t *endpoint, uint64_t address, const void *to, size_t bytes);
 void weft_no_stream_over(weft_endpoint_t *endpoint, size_t bytes);
+bool weft_no_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking);
+void weft_no_note_wait(weft_endpoint_t *endpoint, int64_t ns);
+void weft_no_note_short(weft_endpoint_t *endpoint, size_t bytes, int64_t sent_ns, bool was_asked);
 bool weft_no_registration(weft_endpoint_t *endpoint, const void *data, size_t bytes,
                           const struct weft_memory *memory, weft_registration_t *out);
 void weft_no_deregistration(weft_endpoint_t *endpoint, weft_registration_t *registration);

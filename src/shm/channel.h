@@ -6,7 +6,7 @@
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, as large as a core's own cache
- *   credit | slots taken | units taken | throttled | mutual | lost ns |   written by the receiver
+ *   credit | slots taken | units taken | throttled | mutual | asks | lost ns |  by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
  * cache of the other core, where it was changed last. In a ring larger than those caches, used in
@@ -27,6 +27,7 @@
 
 #include "runtime/transport.h"
 #include "shm/mutual_path.h"
+#include "shm/short_choice.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,6 +57,7 @@ typedef struct weft_credit {
     atomic_uint units;
     atomic_uint is_throttled; /* the sender must ask before it sends unexpected data */
     weft_shown_path_t mutual[WEFT_PATH_SIZES];
+    weft_short_shown_t asks[WEFT_SHORT_SIZES];
     atomic_ullong lost_ns; /* so far, for want of a large ring */
 } weft_credit_t;
 

@@ -60,5 +60,5 @@ void weft_mutual_end(weft_mutual_path_t *pair, weft_shown_path_t shown[WEFT_PATH
 void weft_mutual_log(const weft_mutual_choice_t *choice)
 {
     for (int size = 0; size < WEFT_PATH_SIZES; size++)
-        weft_path_log_kind(&choice->kinds[size], size, "both ways");
+        weft_path_log_kind(&choice->kinds[size], weft_path_size_text(size), "both ways");
 }

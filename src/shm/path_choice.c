@@ -94,15 +94,22 @@ void weft_path_forget(weft_path_choice_t *choice, weft_path_t path)
     }
 }
 
-void weft_path_log_kind(const weft_path_kind_t *kind, int size_class, const char *what)
+const char *weft_path_size_text(int size_class)
 {
-    static const char *const sizes[] = {"below 64 KiB", "64 KiB", "256 KiB", "1 MiB"};
+    static const char *const texts[] = {"below 64 KiB", "64 KiB", "256 KiB", "1 MiB"};
+    return texts[size_class];
+}
+
+void weft_path_log_kind(const weft_path_kind_t *kind, const char *size, const char *what)
+{
     if (kind->messages > 0)
-        WEFT_LOG(WEFT_INFO, "shm",
-                 "messages of %s, %s: %u, by %s; ns per KiB: read %.0f stream %.0f",
-                 sizes[size_class], what, kind->messages,
-                 weft_path_faster(kind) == WEFT_PATH_READ ? "reading" : "streams",
-                 (double)time_of(kind, WEFT_PATH_READ), (double)time_of(kind, WEFT_PATH_STREAM));
+        WEFT_LOG(
+            WEFT_INFO, "shm",
+            "messages of %s, %s: %u, by %s; ns per KiB (runs): read %.0f (%u) stream %.0f (%u)",
+            size, what, kind->messages,
+            weft_path_faster(kind) == WEFT_PATH_READ ? "reading" : "streams",
+            (double)time_of(kind, WEFT_PATH_READ), kind->noted[WEFT_PATH_READ],
+            (double)time_of(kind, WEFT_PATH_STREAM), kind->noted[WEFT_PATH_STREAM]);
 }
 
 void weft_path_log(const weft_path_choice_t *choice)
@@ -111,6 +118,7 @@ void weft_path_log(const weft_path_choice_t *choice)
         [WEFT_APART] = "buffers apart", [WEFT_BEHIND] = "buffers behind"};
     for (int place = 0; place < WEFT_COPY_PLACES; place++) {
         for (int size = 0; size < WEFT_PATH_SIZES; size++)
-            weft_path_log_kind(&choice->kinds[place][size], size, places[place]);
+            weft_path_log_kind(&choice->kinds[place][size], weft_path_size_text(size),
+                               places[place]);
     }
 }

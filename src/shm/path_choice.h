@@ -63,8 +63,11 @@ void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run);
 /** Something has changed for `path`: it is tried again as at first. */
 void weft_path_forget(weft_path_choice_t *choice, weft_path_t path);
 
-/** Say in the log what was learnt of messages of a class of sizes; `what` tells more of them. */
-void weft_path_log_kind(const weft_path_kind_t *kind, int size_class, const char *what);
+/** Say in the log what was learnt of a kind: messages of `size`, `what`. */
+void weft_path_log_kind(const weft_path_kind_t *kind, const char *size, const char *what);
+
+/** The text for a class of sizes. */
+const char *weft_path_size_text(int size_class);
 
 /** Say in the log what was learnt. */
 void weft_path_log(const weft_path_choice_t *choice);

@@ -71,4 +71,8 @@ void *weft_segment_boards(const weft_segment_t *segment);
 void *weft_segment_walls(const weft_segment_t *segment);
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender);
 
+/** Can this process read another's memory? It tries to read from the next rank, whose block says
+ *  where to find a word and what that word must hold. False: a warning says why. */
+bool weft_segment_can_read(const weft_segment_t *segment, int local_rank);
+
 #endif

@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 
 enum {
     MESSAGES_AHEAD = 4,
@@ -54,9 +53,11 @@ typedef struct peer {
         weft_path_run_t run;    /* since then */
         uint32_t units_sent;    /* to the peer until then */
     } streams;
-    bool is_leader;            /* this rank chooses for both, where both send large messages; */
-    bool is_mutual;            /* the last one went the way that the leader shows */
-    weft_mutual_path_t mutual; /* the leader's */
+    bool is_leader; /* this rank chooses for both, where both send large messages; */
+    bool is_mutual; /* the last one went the way that the leader shows */
+    weft_short_pair_t short_messages; /* that come from it */
+    weft_short_wait_t short_sends;    /* to it */
+    weft_mutual_path_t mutual;        /* the leader's */
 } peer_t;
 
 static struct {
@@ -68,8 +69,10 @@ static struct {
     weft_rank_block_t *own;
     int local_rank, contact_words;
     enum { LARGE_READ, LARGE_STREAM, LARGE_LEARNT } large_path; /* of large messages */
+    enum { SHORT_UNASKED, SHORT_READ, SHORT_LEARNT } short_path;
     weft_path_choice_t choice;
     weft_mutual_choice_t mutual_choice;
+    weft_short_choice_t short_choice;
     uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
 } shm;
 
@@ -161,6 +164,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
              "on",
              peer->process, strerror(errno));
     endpoint->can_read = false;
+    weft_short_give_up(peer->in.channel.credit->asks);
     return false;
 }
 
@@ -241,6 +245,32 @@ static void end_mutual_run(peer_t *peer)
     if (peer->endpoint.asked == 0 && peer->streams.active == 0)
         weft_mutual_end(&peer->mutual, peer->in.channel.credit->mutual, &shm.mutual_choice,
                         weft_clock_ns());
+}
+
+static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
+{
+    peer_t *peer = (peer_t *)endpoint;
+    if (shm.short_path != SHORT_LEARNT)
+        return shm.short_path == SHORT_READ && endpoint->can_read;
+    bool is_own = peer->is_leader && weft_short_leads(&peer->short_messages, bytes);
+    const weft_credit_t *credit = is_own ? peer->in.channel.credit : peer->out.channel.credit;
+    return weft_short_is_asked(credit->asks, bytes) &&
+           (!is_blocking || weft_short_may_wait(&peer->short_sends));
+}
+
+static void shm_note_wait(weft_endpoint_t *endpoint, int64_t ns)
+{
+    weft_short_note_wait(&((peer_t *)endpoint)->short_sends, ns);
+}
+
+static void shm_note_short(weft_endpoint_t *endpoint, size_t bytes, int64_t sent_ns, bool was_asked)
+{
+    peer_t *peer = (peer_t *)endpoint;
+    weft_short_message_t message = {was_asked ? WEFT_PATH_READ : WEFT_PATH_STREAM, bytes, sent_ns,
+                                    weft_clock_ns()};
+    if (shm.short_path == SHORT_LEARNT && endpoint->can_read)
+        weft_short_note(&shm.short_choice, &peer->short_messages, peer->in.channel.credit->asks,
+                        &message);
 }
 
 static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
@@ -339,6 +369,9 @@ static const weft_remote_ops_t shm_remote = {
     .read = shm_read,
     .prefers_stream = shm_prefers_stream,
     .stream_over = shm_stream_over,
+    .prefers_asking = shm_prefers_asking,
+    .note_wait = shm_note_wait,
+    .note_short = shm_note_short,
     .register_memory = weft_no_registration,
     .deregister_memory = weft_no_deregistration,
     .get = weft_no_get,
@@ -346,31 +379,6 @@ static const weft_remote_ops_t shm_remote = {
 };
 
 /* ---- opening and closing ---- */
-
-/* Can this process read another's memory? It tries to read from the next rank, whose block says
- * where to find a word and what that word must hold. */
-static bool probe_reading(void)
-{
-    if (strcmp(weft_config.CMA, "no") == 0)
-        return false;
-    int next = (shm.local_rank + 1) % shm.segment.ranks;
-    const weft_rank_block_t *block = weft_segment_block(&shm.segment, next);
-    uint64_t word = 0;
-    struct iovec local = {&word, sizeof(word)};
-    struct iovec remote = {(void *)(uintptr_t)block->probe_address, sizeof(word)};
-    ssize_t got = process_vm_readv(block->pid, &local, 1, &remote, 1, 0);
-    if (got == (ssize_t)sizeof(word) && word == shm.segment.header->token + (uint64_t)next)
-        return true;
-    if (got < 0 && errno == ESRCH)
-        return true; /* it has ended already, which says nothing about the others */
-    const char *why = got < 0 ? strerror(errno) : "it reads another process";
-    if (weft_world_may_warn(WEFT_WARNING_NO_READING))
-        WEFT_LOG(WEFT_WARN, "shm",
-                 "processes may not read each other's memory (process_vm_readv: %s); "
-                 "large messages are copied twice. WEFT_CMA=no silences this",
-                 why);
-    return false;
-}
 
 /* In another pid namespace the pid names another process: reading by it must not even be tried. */
 static bool shares_pids(int local_rank)
@@ -436,10 +444,15 @@ static void agree_on_waiting(weft_world_t *world)
         world->is_oversubscribed || shm.segment.ranks > (cores < quota ? cores : quota);
 }
 
-/* Where the sender and the receiver take turns on a core, one copy is better than two. */
-static void choose_large_path(void)
+/* Where the sender and the receiver take turns on a core, one copy is better than two; but a short
+ * message that is unasked needs one turn less. */
+static void choose_paths(void)
 {
     shm.large_path = LARGE_READ;
+    if (strcmp(weft_config.SHORT_MESSAGES, "read") == 0)
+        shm.short_path = SHORT_READ;
+    else if (strcmp(weft_config.SHORT_MESSAGES, "auto") == 0 && !weft_world.is_oversubscribed)
+        shm.short_path = SHORT_LEARNT;
     if (strcmp(weft_config.RENDEZVOUS, "stream") == 0)
         shm.large_path = LARGE_STREAM;
     else if (strcmp(weft_config.RENDEZVOUS, "auto") == 0 && !weft_world.is_oversubscribed)
@@ -487,13 +500,14 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.own = weft_segment_block(&shm.segment, world->local_rank);
     shm.contact_words = (world->local_size + 63) / 64;
     weft_mutual_open(&shm.mutual_choice);
+    weft_short_open(&shm.short_choice);
     agree_on_waiting(world);
     world->noted = &shm.segment.header->noted;
     world->senders_fence = &shm.segment.header->senders_fence;
     world->host_link = &shm.segment.header->host_link;
-    bool can_read = probe_reading();
+    bool can_read = weft_segment_can_read(&shm.segment, shm.local_rank);
     if (can_read)
-        choose_large_path();
+        choose_paths();
     for (int i = 0; i < world->local_size; i++) {
         int process = weft_process_find(WEFT_OWN_JOB, world->local_ranks[i]);
         open_peer(i, process, can_read && shares_pids(i));
@@ -538,6 +552,7 @@ static void shm_close(void)
 {
     weft_path_log(&shm.choice);
     weft_mutual_log(&shm.mutual_choice);
+    weft_short_log(&shm.short_choice);
     weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_wall_place = (weft_wall_place_t){0};

@@ -34,8 +34,9 @@ static void learn(uint64_t number)
 
 static bool is_rts(uint8_t kind)
 {
-    return kind == WEFT_PACKET_RTS || kind == WEFT_PACKET_RTS_RKEY ||
-           kind == WEFT_PACKET_RTS_SHARE || kind == WEFT_PACKET_RTS_SHARE_SYNC;
+    return kind == WEFT_PACKET_RTS || kind == WEFT_PACKET_RTS_SHORT ||
+           kind == WEFT_PACKET_RTS_RKEY || kind == WEFT_PACKET_RTS_SHARE ||
+           kind == WEFT_PACKET_RTS_SHARE_SYNC;
 }
 
 static void look_at(const weft_header_t *header, const void *payload)
@@ -123,10 +124,19 @@ static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .flush = weft_no_flush,
                                           .throttle = fake_throttle};
 
+static bool fake_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
+{
+    (void)endpoint, (void)is_blocking;
+    return bytes % 2 == 0;
+}
+
 /* Ranks use the two in turns; the second one tells owners. */
 static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
                                                    .prefers_stream = weft_no_preference,
                                                    .stream_over = weft_no_stream_over,
+                                                   .prefers_asking = fake_prefers_asking,
+                                                   .note_wait = weft_no_note_wait,
+                                                   .note_short = weft_no_note_short,
                                                    .register_memory = fake_register,
                                                    .deregister_memory = fake_deregister,
                                                    .get = fake_get,
@@ -135,6 +145,9 @@ static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
                                                    .read = weft_no_read,
                                                    .prefers_stream = weft_no_preference,
                                                    .stream_over = weft_no_stream_over,
+                                                   .prefers_asking = fake_prefers_asking,
+                                                   .note_wait = weft_no_note_wait,
+                                                   .note_short = weft_no_note_short,
                                                    .register_memory = fake_register,
                                                    .deregister_memory = fake_deregister,
                                                    .get = fake_get,
@@ -245,9 +258,9 @@ static void packet_comes(void)
         memcpy(payload + offsetof(weft_rts_t, request), &number, sizeof(number));
     else if (kind == WEFT_PACKET_CTS && header.bytes >= sizeof(number))
         memcpy(payload, &number, sizeof(number));
-    number = header.bytes + (choice & 15) * 8;
-    if (kind == WEFT_PACKET_EAGER_FIRST && header.bytes >= sizeof(number))
-        memcpy(payload + header.bytes - sizeof(number), &number, sizeof(number));
+    weft_split_end_t end = {.total = header.bytes + (choice & 15) * 8};
+    if (kind == WEFT_PACKET_EAGER_FIRST && header.bytes >= sizeof(end))
+        memcpy(payload + header.bytes - sizeof(end), &end, sizeof(end));
     weft_packet_arrived(1 + (int)(choice & 3) % (RANKS - 1), &header, payload);
     free(payload);
 }

@@ -50,8 +50,9 @@ static void learn(uint64_t number)
 
 static bool is_rts(uint8_t kind)
 {
-    return kind == WEFT_PACKET_RTS || kind == WEFT_PACKET_RTS_RKEY ||
-           kind == WEFT_PACKET_RTS_SHARE || kind == WEFT_PACKET_RTS_SHARE_SYNC;
+    return kind == WEFT_PACKET_RTS || kind == WEFT_PACKET_RTS_SHORT ||
+           kind == WEFT_PACKET_RTS_RKEY || kind == WEFT_PACKET_RTS_SHARE ||
+           kind == WEFT_PACKET_RTS_SHARE_SYNC;
 }
 
 static void look_at(const weft_header_t *header, const void *payload)
@@ -138,10 +139,19 @@ static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .flush = weft_no_flush,
                                           .throttle = fake_throttle};
 
+static bool fake_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
+{
+    (void)endpoint, (void)bytes, (void)is_blocking;
+    return pick(2) == 0;
+}
+
 /* Ranks use the two in turns; the second one tells owners. */
 static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
                                                    .prefers_stream = weft_no_preference,
                                                    .stream_over = weft_no_stream_over,
+                                                   .prefers_asking = fake_prefers_asking,
+                                                   .note_wait = weft_no_note_wait,
+                                                   .note_short = weft_no_note_short,
                                                    .register_memory = fake_register,
                                                    .deregister_memory = fake_deregister,
                                                    .get = fake_get,
@@ -150,6 +160,9 @@ static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
                                                    .read = weft_no_read,
                                                    .prefers_stream = weft_no_preference,
                                                    .stream_over = weft_no_stream_over,
+                                                   .prefers_asking = fake_prefers_asking,
+                                                   .note_wait = weft_no_note_wait,
+                                                   .note_short = weft_no_note_short,
                                                    .register_memory = fake_register,
                                                    .deregister_memory = fake_deregister,
                                                    .get = fake_get,
@@ -183,6 +196,8 @@ static void begin(pending_t *at)
                                  peer,
                                  tag,
                                  pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS,
+                                 0,
+                                 0,
                                  WEFT_WHERE_UNKNOWN};
         assert_int_equal(weft_send_begin(&args, &at->request), MPI_SUCCESS);
     } else {
@@ -230,14 +245,15 @@ static void fill_payload(weft_header_t *header, unsigned char *payload)
                       .request = some_number()};
     if (pick(4) == 0 && header->bytes >= WEFT_RTS_BYTES)
         rts.bytes = header->bytes - WEFT_RTS_BYTES;
-    uint64_t number = some_number(), total = header->bytes + (uint64_t)pick(BUFFER);
+    uint64_t number = some_number();
+    weft_split_end_t end = {.total = header->bytes + (uint64_t)pick(BUFFER)};
     if (is_rts(header->kind) && pick(10) != 0)
         memcpy(payload, &rts, header->bytes < WEFT_RTS_BYTES ? header->bytes : WEFT_RTS_BYTES);
     else if (header->kind == WEFT_PACKET_CTS)
         memcpy(payload, &number, header->bytes < sizeof(number) ? header->bytes : sizeof(number));
-    else if (header->kind == WEFT_PACKET_EAGER_FIRST && header->bytes >= sizeof(total) &&
+    else if (header->kind == WEFT_PACKET_EAGER_FIRST && header->bytes >= sizeof(end) &&
              pick(10) != 0)
-        memcpy(payload + header->bytes - sizeof(total), &total, sizeof(total));
+        memcpy(payload + header->bytes - sizeof(end), &end, sizeof(end));
 }
 
 static uint32_t some_length(uint8_t kind)
@@ -247,6 +263,8 @@ static uint32_t some_length(uint8_t kind)
     switch (kind) {
     case WEFT_PACKET_RTS:
         return WEFT_RTS_BYTES + pick(2) * pick(900);
+    case WEFT_PACKET_RTS_SHORT:
+        return WEFT_RTS_SHORT_BYTES;
     case WEFT_PACKET_RTS_RKEY:
         return WEFT_RTS_RKEY_BYTES;
     case WEFT_PACKET_RTS_SHARE:
@@ -361,10 +379,10 @@ static weft_request_t *receive_split(void)
 
 static void first_comes(void)
 {
-    unsigned char payload[HALF + sizeof(uint64_t)];
-    uint64_t total = 2 * HALF;
+    unsigned char payload[HALF + sizeof(weft_split_end_t)];
+    weft_split_end_t end = {.total = 2 * HALF};
     memset(payload, 1, HALF);
-    memcpy(payload + HALF, &total, sizeof(total));
+    memcpy(payload + HALF, &end, sizeof(end));
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER_FIRST, sizeof(payload), weft_comm_world.context, 0);
     weft_packet_arrived(SPLITTER, &header, payload);

@@ -30,6 +30,9 @@ static void check_remote(const weft_remote_ops_t *remote)
     assert_non_null(remote->read);
     assert_non_null(remote->prefers_stream);
     assert_non_null(remote->stream_over);
+    assert_non_null(remote->prefers_asking);
+    assert_non_null(remote->note_wait);
+    assert_non_null(remote->note_short);
     assert_non_null(remote->register_memory);
     assert_non_null(remote->deregister_memory);
     assert_non_null(remote->get);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Short messages, those of several packets that may go unasked: do they go through the ring, or are
+ * they announced, so that the receiver reads them out of the sender's memory? The ring needs no
+ * answer and no system call, but each byte crosses twice from core to core: the sender fetches the
+ * lines that the receiver has read, and the receiver those that the sender has filled. Which one is
+ * faster depends on the processor and on how far apart the cores are, so the receiver learns it in
+ * the run, as in path_choice.h, and shows the sender what it prefers.
+ *
+ *   sender     short message -> what does the receiver show? -> unasked | announced
+ *   receiver   it has come -> how long has it taken since it was sent? -> learn -> show
+ *
+ * The time counts from when the sender began, but not from before the message ahead of it had come:
+ * what the sender does for a message, fill the ring, is a part of its cost. Eight messages that
+ * went one way are one sample.
+ *
+ * Where messages go both ways, each way is slower while the other rank takes the other one. So one
+ * of the two, the leader, chooses for both while it gets such messages.
+ *
+ * A blocking send that was announced returns when the receiver has read it. If the receiver was
+ * late, blocking sends are not announced for a while: twice as many as the last time.
+ *
+ * One weft_short_pair_t belongs to a receiver and a sender; no thread safety.
+ */
+#ifndef WEFT_SHM_SHORT_CHOICE_H
+#define WEFT_SHM_SHORT_CHOICE_H
+
+#include "shm/path_choice.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/** Sizes up to 32 KiB, and larger ones. */
+enum { WEFT_SHORT_SIZES = 2 };
+
+/** What a receiver shows for messages of a size: 1: announce them. */
+typedef atomic_uchar weft_short_shown_t;
+
+/** What a receiver has learnt; WEFT_PATH_STREAM is the ring. To be opened first. */
+typedef struct weft_short_choice {
+    weft_path_kind_t kinds[WEFT_SHORT_SIZES];
+} weft_short_choice_t;
+
+/** The receiver's side of a pair; all zeros at first. */
+typedef struct weft_short_pair {
+    int64_t last_ns; /* when the last message had come */
+    struct {
+        weft_path_run_t runs[WEFT_PATHS]; /* not noted yet */
+        int leads_for; /* messages that a leader may send until it has learnt again */
+    } sizes[WEFT_SHORT_SIZES];
+} weft_short_pair_t;
+
+/** The sender's side of a pair; all zeros at first. */
+typedef struct weft_short_wait {
+    unsigned left; /* blocking sends that are not announced; */
+    unsigned next; /* so many after the next late receiver */
+} weft_short_wait_t;
+
+/** A message that has come. */
+typedef struct weft_short_message {
+    weft_path_t path;
+    size_t bytes;
+    int64_t sent_ns, here_ns;
+} weft_short_message_t;
+
+void weft_short_open(weft_short_choice_t *choice);
+
+static inline int weft_short_size_class(size_t bytes)
+{
+    return bytes > 32 * 1024;
+}
+
+/** Are messages of `bytes` bytes to be announced, by what the receiver shows? */
+static inline bool weft_short_is_asked(const weft_short_shown_t shown[WEFT_SHORT_SIZES],
+                                       size_t bytes)
+{
+    return atomic_load_explicit(&shown[weft_short_size_class(bytes)], memory_order_relaxed) != 0;
+}
+
+/** Does the leader choose for a message that it sends itself? */
+static inline bool weft_short_leads(weft_short_pair_t *pair, size_t bytes)
+{
+    int size = weft_short_size_class(bytes);
+    return pair->sizes[size].leads_for > 0 && pair->sizes[size].leads_for-- > 0;
+}
+
+void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,
+                     weft_short_shown_t shown[WEFT_SHORT_SIZES],
+                     const weft_short_message_t *message);
+
+/** May a blocking send be announced? */
+static inline bool weft_short_may_wait(weft_short_wait_t *wait)
+{
+    if (wait->left == 0)
+        return true;
+    wait->left--;
+    return false;
+}
+
+/** A blocking send that was announced has waited for `ns`. */
+void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns);
+
+/** This rank cannot read the sender's memory. */
+void weft_short_give_up(weft_short_shown_t shown[WEFT_SHORT_SIZES]);
+
+/** Say in the log what was learnt. */
+void weft_short_log(const weft_short_choice_t *choice);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Short messages take the faster way; late receivers are not waited for. */
+#include "shm/short_choice.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 65536, SMALL = 20000, MANY = 20000, FEW = 300 };
+
+static weft_short_choice_t choice;
+static weft_short_pair_t pair;
+static weft_short_shown_t shown[WEFT_SHORT_SIZES];
+static int64_t now_ns;
+
+static int open_choice(void **state)
+{
+    (void)state;
+    weft_short_open(&choice);
+    pair = (weft_short_pair_t){0};
+    weft_short_give_up(shown);
+    now_ns = 1000000;
+    return 0;
+}
+
+/* Messages one after the other, each sent when the last had come, in the way that is shown; how
+ * many of them were read. */
+static int run(int messages, size_t bytes, int64_t read_ns, int64_t ring_ns)
+{
+    int read = 0;
+    for (int i = 0; i < messages; i++) {
+        bool is_read = weft_short_is_asked(shown, bytes);
+        weft_short_message_t message = {is_read ? WEFT_PATH_READ : WEFT_PATH_STREAM, bytes, now_ns,
+                                        now_ns + (is_read ? read_ns : ring_ns)};
+        now_ns = message.here_ns + 100;
+        weft_short_note(&choice, &pair, shown, &message);
+        read += is_read;
+    }
+    return read;
+}
+
+static void the_ring_comes_first(void **state)
+{
+    (void)state;
+    assert_false(weft_short_is_asked(shown, BYTES));
+    assert_false(weft_short_is_asked(shown, SMALL));
+}
+
+static void the_faster_way_is_taken(void **state)
+{
+    assert_in_range(run(MANY, BYTES, 5000, 9000), MANY - MANY / 10, MANY - 16);
+    assert_false(weft_short_is_asked(shown, SMALL));
+    open_choice(state);
+    assert_in_range(run(MANY, BYTES, 9000, 5000), 16, MANY / 10);
+}
+
+static void it_is_found_soon(void **state)
+{
+    (void)state;
+    run(FEW, BYTES, 5000, 9000);
+    assert_in_range(run(FEW, BYTES, 5000, 9000), FEW / 2, FEW);
+}
+
+/* Messages that are sent at once wait for one another; that time counts once. */
+static void a_window_counts_once(void **state)
+{
+    (void)state;
+    int64_t began_ns = now_ns;
+    for (int i = 1; i <= 64; i++) {
+        weft_short_message_t message = {WEFT_PATH_STREAM, BYTES, began_ns, began_ns + i * 6400};
+        weft_short_note(&choice, &pair, shown, &message);
+    }
+    const weft_path_kind_t *kind = &choice.kinds[weft_short_size_class(BYTES)];
+    assert_in_range(kind->noted[WEFT_PATH_STREAM], 8, 16);
+    for (int i = 0; i < WEFT_PATH_SAMPLES; i++)
+        assert_in_range((int)kind->samples[WEFT_PATH_STREAM][i], 99, 101);
+}
+
+/* Some messages are on their way when another way is shown, and go the old one. */
+static void another_way_comes_late(void **state)
+{
+    enum { BEHIND = 40 };
+    bool ways[BEHIND] = {0};
+    int read = 0;
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        bool is_read = ways[i % BEHIND];
+        ways[i % BEHIND] = weft_short_is_asked(shown, BYTES);
+        weft_short_message_t message = {is_read ? WEFT_PATH_READ : WEFT_PATH_STREAM, BYTES, now_ns,
+                                        now_ns + (is_read ? 5000 : 9000)};
+        now_ns = message.here_ns;
+        weft_short_note(&choice, &pair, shown, &message);
+        read += is_read;
+    }
+    assert_in_range(read, MANY * 2 / 3, MANY - BEHIND);
+}
+
+static void clocks_that_disagree_teach_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        weft_short_message_t message = {WEFT_PATH_STREAM, BYTES, now_ns + 1000000, now_ns};
+        weft_short_note(&choice, &pair, shown, &message);
+    }
+    assert_int_equal(choice.kinds[weft_short_size_class(BYTES)].noted[WEFT_PATH_STREAM], 0);
+}
+
+static void a_leader_leads_while_it_receives(void **state)
+{
+    (void)state;
+    assert_false(weft_short_leads(&pair, BYTES));
+    run(FEW, BYTES, 5000, 9000);
+    assert_true(weft_short_leads(&pair, BYTES));
+    assert_false(weft_short_leads(&pair, SMALL));
+    int sends = 0;
+    while (weft_short_leads(&pair, BYTES))
+        assert_in_range(++sends, 1, FEW);
+}
+
+static int sends_until_next_wait(weft_short_wait_t *wait)
+{
+    int sends = 0;
+    while (!weft_short_may_wait(wait))
+        sends++;
+    return sends;
+}
+
+static void late_receivers_are_avoided(void **state)
+{
+    (void)state;
+    weft_short_wait_t wait = {0};
+    assert_int_equal(sends_until_next_wait(&wait), 0);
+    weft_short_note_wait(&wait, 10000);
+    assert_int_equal(sends_until_next_wait(&wait), 0);
+    int last = 0, sends = 0;
+    for (int i = 0; i < 5; i++, last = sends) {
+        weft_short_note_wait(&wait, 1000000);
+        sends = sends_until_next_wait(&wait);
+        assert_in_range(sends, 2 * last, MANY);
+    }
+    assert_in_range(last, 200, MANY);
+    for (int i = 0; i < 100; i++)
+        weft_short_note_wait(&wait, 10000);
+    weft_short_note_wait(&wait, 1000000);
+    assert_in_range(sends_until_next_wait(&wait), 1, 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_ring_comes_first, open_choice),
+        cmocka_unit_test_setup(the_faster_way_is_taken, open_choice),
+        cmocka_unit_test_setup(it_is_found_soon, open_choice),
+        cmocka_unit_test_setup(a_window_counts_once, open_choice),
+        cmocka_unit_test_setup(another_way_comes_late, open_choice),
+        cmocka_unit_test_setup(clocks_that_disagree_teach_nothing, open_choice),
+        cmocka_unit_test_setup(a_leader_leads_while_it_receives, open_choice),
+        cmocka_unit_test_setup(late_receivers_are_avoided, open_choice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
