@@ -205,6 +205,11 @@ static int fetch_late_ones(bool everything)
     return fetched;
 }
 
+void wefti_messages_fetch(void)
+{
+    fetch_late_ones(true);
+}
+
 static void fetch_later(void)
 {
     rounds_unfetched = 0;

@@ -45,6 +45,7 @@ int weft_pt2pt_await_idle(bool is_end)
         wefti_sends_forget_hints();
     }
     wefti_pt2pt.is_ending = true;
+    wefti_messages_fetch();
     await_noted(&wefti_pt2pt.is_out);
     weft_world_leave(is_end && wefti_sends_are_announced() ? WEFT_ENDS : WEFT_LEAVES);
     await_noted(&wefti_pt2pt.is_idle);

@@ -387,6 +387,8 @@ weft_message_t *wefti_message_begin(const weft_match_key_t *key, size_t bytes, w
 void wefti_message_more(weft_message_t *message, const void *data, size_t bytes);
 /** They will not come: it becomes an error. */
 void wefti_message_break(weft_message_t *message, int process);
+/** Fetch what was announced and could have come unasked: this rank will not receive it. */
+void wefti_messages_fetch(void);
 /** Drop the messages that are refused now, and tell their senders. `key`: only those of a channel.
  */
 void wefti_messages_refuse(const weft_match_key_t *key);

@@ -250,6 +250,8 @@ static void end_mutual_run(peer_t *peer)
 static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
 {
     peer_t *peer = (peer_t *)endpoint;
+    if (atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS)
+        return false;
     if (shm.short_path != SHORT_LEARNT)
         return shm.short_path == SHORT_READ && endpoint->can_read;
     bool is_own = peer->is_leader && weft_short_leads(&peer->short_messages, bytes);
