@@ -106,11 +106,12 @@ static void check_class(int err)
           "the class of a failure is %d: %s", class, text);
 }
 
-/* The victim has arrived once the others hear so. */
+/* The victim has arrived once the others hear so. Theirs may succeed, with what it has brought. */
 static void begin_alone(MPI_Comm comm)
 {
     MPI_Request request;
     int is_one = 1;
+    fill(in[0], world_rank, 0);
     if (world_rank == victim)
         MPI_Iallreduce(in[0], out[0], count, MPI_FLOAT, MPI_SUM, comm, &request);
     MPI_Bcast(&is_one, 1, MPI_INT, victim, MPI_COMM_WORLD);

@@ -194,15 +194,16 @@ static void begin(pending_t *at)
     at->memory = malloc(at->bytes + 2 * GUARD);
     memset(at->memory, 0xa5, at->bytes + 2 * GUARD);
     weft_comm_t *comm = &weft_comm_world;
-    weft_send_args_t send = {at->memory + GUARD,
-                             at->bytes,
-                             type,
-                             comm,
-                             comm->context,
-                             peer,
-                             tag,
-                             (how & 16) != 0 ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS,
-                             WEFT_WHERE_UNKNOWN};
+    weft_send_args_t send = {
+        .buf = at->memory + GUARD,
+        .count = at->bytes,
+        .type = type,
+        .comm = comm,
+        .context = comm->context,
+        .dest = peer,
+        .tag = tag,
+        .mode = (how & 16) != 0 ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS,
+    };
     weft_recv_args_t recv = {at->memory + GUARD,
                              at->bytes,
                              type,

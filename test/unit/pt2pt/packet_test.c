@@ -188,17 +188,16 @@ static void begin(pending_t *at)
     int peer = 1 + (int)pick(RANKS - 1), tag = (int)pick(4);
     at->is_send = pick(2) == 0;
     if (at->is_send) {
-        weft_send_args_t args = {at->memory + GUARD,
-                                 at->bytes,
-                                 type,
-                                 &weft_comm_world,
-                                 weft_comm_world.context,
-                                 peer,
-                                 tag,
-                                 pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS,
-                                 0,
-                                 0,
-                                 WEFT_WHERE_UNKNOWN};
+        weft_send_args_t args = {
+            .buf = at->memory + GUARD,
+            .count = at->bytes,
+            .type = type,
+            .comm = &weft_comm_world,
+            .context = weft_comm_world.context,
+            .dest = peer,
+            .tag = tag,
+            .mode = pick(2) ? WEFT_SEND_STANDARD : WEFT_SEND_SYNCHRONOUS,
+        };
         assert_int_equal(weft_send_begin(&args, &at->request), MPI_SUCCESS);
     } else {
         weft_recv_args_t args = {at->memory + GUARD,
