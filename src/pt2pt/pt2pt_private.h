@@ -27,9 +27,9 @@ typedef struct weft_send {
     };
     size_t sent;          /* bytes of the stream, or of a split message, that went out */
     size_t ready;         /* bytes of the stream that may go out so far */
+    int64_t announced_ns; /* when a RTS_SHORT went out; 0: none did */
     bool is_queued;       /* in the endpoint's list */
     bool is_registered;   /* `registration` is set: the peer may read the data */
-    int64_t announced_ns; /* when a RTS_SHORT went out; 0: none did */
     bool is_unwanted;     /* MPI_Cancel came while it was split: it is cancelled when all is out */
     weft_registration_t registration;
     void *payload;                   /* of a WEFT_SEND_CONTROL, from weft_alloc; NULL: as above */
