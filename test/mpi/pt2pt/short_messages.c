@@ -83,6 +83,22 @@ static void send_before_receiving(void)
     }
 }
 
+/* Receivers that wait in a collective make progress, too. */
+static void send_before_a_barrier(void)
+{
+    for (int round = 0; round < ROUNDS / 3; round++) {
+        int bytes = sizes[round % SIZES];
+        fill(out[0], bytes, round);
+        if (expect_rank > 0)
+            MPI_Send(out[0], bytes, MPI_BYTE, next, TAG, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (expect_rank == 0)
+            MPI_Send(out[0], bytes, MPI_BYTE, next, TAG, MPI_COMM_WORLD);
+        MPI_Recv(in, MOST, MPI_BYTE, before, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        expect_data(bytes, round);
+    }
+}
+
 /* The same with sends that are tested, and buffers that are changed after them. */
 static void test_before_receiving(void)
 {
@@ -204,6 +220,7 @@ int main(int argc, char **argv)
     pass_around_the_ring();
     if (is_unasked) {
         send_before_receiving();
+        send_before_a_barrier();
         test_before_receiving();
         probe();
         receive_too_little();
