@@ -134,6 +134,15 @@ static bool is_coming(const weft_message_t *message)
     return message->fetching != NULL || message->missing > 0;
 }
 
+/* They are here, or will never come. */
+static void end_coming(weft_message_t *message)
+{
+    message->missing = 0;
+    message->fetching = NULL;
+    if (message->taker != NULL)
+        wefti_message_deliver(message, message->taker);
+}
+
 /* ---- fetching ---- */
 
 /* A short message that was announced, since it is in device memory or since reading is faster, is
@@ -146,8 +155,6 @@ enum { ROUNDS_UNFETCHED = 1000 };
 static void message_get_is_over(weft_request_t *request, void *owner)
 {
     weft_message_t *message = owner;
-    weft_recv_t *taker = message->taker;
-    message->fetching = NULL;
     weft_free((void *)message->rts.extra);
     message->rts = (weft_rts_t){.bytes = message->rts.bytes};
     if (request->status.MPI_ERROR != MPI_SUCCESS) {
@@ -155,8 +162,7 @@ static void message_get_is_over(weft_request_t *request, void *owner)
         become_error(message, &packet_error);
     }
     weft_request_release(request);
-    if (taker != NULL)
-        wefti_message_deliver(message, taker);
+    end_coming(message);
 }
 
 static bool suits_fetching(const weft_message_t *message)
@@ -276,14 +282,6 @@ weft_message_t *wefti_message_begin(const weft_match_key_t *key, size_t bytes, w
     else
         count_bytes(0, cost_of(message));
     return message;
-}
-
-/* The data of a message are here, or will never come. */
-static void end_coming(weft_message_t *message)
-{
-    message->missing = 0;
-    if (message->taker != NULL)
-        wefti_message_deliver(message, message->taker);
 }
 
 void wefti_message_more(weft_message_t *message, const void *data, size_t bytes)
