@@ -85,13 +85,18 @@ static bool keep_extra(weft_message_t *message)
     return true;
 }
 
-static void free_message(weft_message_t *message)
+static void free_contents(weft_message_t *message)
 {
-    count_bytes(cost_of(message), 0);
     if (message->data != message->room)
         weft_free(message->data);
     if (__builtin_expect(message->rts.extra != NULL, 0))
         weft_free((void *)message->rts.extra);
+}
+
+static void free_message(weft_message_t *message)
+{
+    count_bytes(cost_of(message), 0);
+    free_contents(message);
     message->object.kind = WEFT_FREED;
     weft_pool_give(&messages, message);
 }
@@ -532,5 +537,9 @@ int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft
 
 void wefti_messages_close(void)
 {
+    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    for (weft_link_t *at = order->next; at != order; at = at->next)
+        free_contents(WEFT_ELEMENT(at, weft_message_t, entry.order)); /* nobody has received it */
+    weft_match_close(&wefti_pt2pt.messages);
     weft_pool_close(&messages);
 }

@@ -139,7 +139,6 @@ void weft_pt2pt_close(void)
 {
     weft_device_freed = NULL;
     weft_match_close(&wefti_pt2pt.receives);
-    weft_match_close(&wefti_pt2pt.messages);
     wefti_failed_close();
     wefti_sends_close();
     wefti_recvs_close();
