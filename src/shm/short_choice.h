@@ -11,8 +11,8 @@
  *   receiver   it has come -> how long has it taken since it was sent? -> learn -> show
  *
  * The time counts from when the sender began, but not from before the message ahead of it had come:
- * what the sender does for a message, fill the ring, is a part of its cost. Eight messages that
- * went one way are one sample.
+ * what the sender does for a message, fill the ring, is a part of its cost. Four messages that went
+ * one way are one sample.
  *
  * Where messages go both ways, each way is slower while the other rank takes the other one. So one
  * of the two, the leader, chooses for both while it gets such messages.
