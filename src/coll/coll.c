@@ -425,11 +425,10 @@ int weft_coll_run_by_messages(weft_coll_t coll, const weft_coll_args_t *args)
 }
 
 /* Of alltoallw the types would have to be retained, one by one. */
-static weft_wall_t *wall_for_request(weft_coll_t coll, const weft_coll_args_t *args)
+static bool may_request_wall(weft_coll_t coll, const weft_coll_args_t *args)
 {
-    return args->inter != NULL || weft_coll_is_neighbor(coll) || coll == WEFT_ALLTOALLW
-               ? NULL
-               : weft_wall_for_request(args->comm);
+    return args->inter == NULL && !weft_coll_is_neighbor(coll) && coll != WEFT_ALLTOALLW &&
+           args->comm->size > 1;
 }
 
 int weft_coll_share_memory(weft_comm_t *comm)
@@ -440,7 +439,7 @@ int weft_coll_share_memory(weft_comm_t *comm)
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
-    weft_wall_t *wall = wall_for_request(coll, args);
+    weft_wall_t *wall = may_request_wall(coll, args) ? weft_wall_for_request(args->comm) : NULL;
     int err = check_call(coll, args, WEFT_CALL_NONBLOCKING);
     if (err == MPI_SUCCESS)
         err = plan_for(coll, args, wall, &plan);
@@ -458,10 +457,38 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
     return err;
 }
 
+/* *is_over: the request is made; else it is to be one of messages. */
+static int prepare_on_wall(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out,
+                           bool *is_over)
+{
+    weft_wall_t *wall;
+    weft_plan_t *plan;
+    *is_over = false;
+    int err = weft_wall_take(args->comm, suits_wall(args), &wall);
+    if (err != MPI_SUCCESS || wall == NULL)
+        return err;
+    err = plan_for(coll, args, wall, &plan);
+    if (err == MPI_SUCCESS) {
+        if (plan->on_wall != NULL) {
+            err = weft_wall_request_prepare(wall, plan, args, out);
+            *is_over = err == MPI_SUCCESS;
+        }
+        weft_plan_release(plan);
+    }
+    if (!*is_over)
+        weft_wall_give(wall);
+    return err;
+}
+
 int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
+    bool is_over = false;
     int err = check_call(coll, args, WEFT_CALL_PERSISTENT);
+    if (err == MPI_SUCCESS && may_request_wall(coll, args))
+        err = prepare_on_wall(coll, args, out, &is_over);
+    if (is_over)
+        return MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = plan_for(coll, args, NULL, &plan);
     if (err != MPI_SUCCESS)

@@ -111,6 +111,14 @@ static inline int weft_wall_of(weft_comm_t *comm, weft_wall_t **out)
     return weft_wall_find(comm, out);
 }
 
+/** Agree with the other members, all of which make the same call, on a wall for a persistent
+ * collective alone; its starts have no order among those of other calls. *out: NULL if a member does
+ * not want one, or if there is none. Returns MPI_SUCCESS, or the error of the agreement. */
+int weft_wall_take(weft_comm_t *comm, bool is_wanted, weft_wall_t **out);
+
+/** This member starts no more on such a wall. */
+void weft_wall_give(weft_wall_t *wall);
+
 /** All members will do without the wall soon, since this one has memory that does not suit it; all
  * of them from the same collective on. */
 void weft_wall_take_down(weft_wall_t *wall);
@@ -122,6 +130,11 @@ int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_ar
  * MPI_ERR_NO_MEM with a text. */
 int weft_wall_begin(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
                     weft_request_t **out);
+
+/** Make an inactive request that runs such a plan at each start, on a wall of its own, which it gives
+ * back when it is freed. MPI_ERR_NO_MEM with a text: then the wall is the caller's. */
+int weft_wall_request_prepare(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
+                              weft_request_t **out);
 
 /** The wall for a nonblocking collective that all members of `comm` begin now; NULL: there is
  * none. */

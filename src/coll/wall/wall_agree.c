@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which wall a communicator gets. The members say by messages which walls are free at each of them,
+ * Which wall a communicator or a persistent request gets. The members say by messages which walls are free at each of them,
  * and take the first that is free at all. A rank may write to its strip of that wall only when
  * nobody reads it any more for an earlier communicator: so the last thing that a member does on a
  * wall is a post without data, and a wall is free again when all members have made it.
@@ -233,7 +233,7 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
 }
 
 /* A member without memory for it is not willing. *out: NULL if there is no wall. */
-static int agree(weft_comm_t *comm, weft_wall_t **out)
+static int agree(weft_comm_t *comm, bool is_willing, weft_wall_t **out)
 {
     size_t size = (size_t)comm->size;
     wall_offer_t *offers = weft_alloc_array(size, sizeof(*offers)), sum;
@@ -243,7 +243,7 @@ static int agree(weft_comm_t *comm, weft_wall_t **out)
         weft_free(wall);
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a collective");
     }
-    int err = exchange_offers(comm, wall != NULL, offers);
+    int err = exchange_offers(comm, is_willing && wall != NULL, offers);
     if (err == MPI_SUCCESS && combine(offers, comm->size, &sum)) {
         set_up(wall, comm, &sum);
         *out = wall;
@@ -281,9 +281,23 @@ int weft_wall_find(weft_comm_t *comm, weft_wall_t **out)
     if (++use->calls != use->next_try)
         return MPI_SUCCESS;
     use->next_try *= NEXT_TRY;
-    int err = agree(comm, &use->wall);
+    int err = agree(comm, true, &use->wall);
     *out = use->wall;
     return err;
+}
+
+/* Communicators find half of the walls at least, whatever requests have taken. */
+int weft_wall_take(weft_comm_t *comm, bool is_wanted, weft_wall_t **out)
+{
+    bool is_willing =
+        is_wanted && !weft_device_may_come() && __builtin_popcount(free_walls()) > WEFT_WALLS / 2;
+    *out = NULL;
+    return is_possible(comm) ? agree(comm, is_willing, out) : MPI_SUCCESS;
+}
+
+void weft_wall_give(weft_wall_t *wall)
+{
+    leave(wall);
 }
 
 int weft_wall_prepare(weft_comm_t *comm)
@@ -291,7 +305,8 @@ int weft_wall_prepare(weft_comm_t *comm)
     weft_wall_use_t *use = use_of(comm);
     if (use == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a collective");
-    return use->wall != NULL || use->next_try == NEVER ? MPI_SUCCESS : agree(comm, &use->wall);
+    return use->wall != NULL || use->next_try == NEVER ? MPI_SUCCESS
+                                                       : agree(comm, true, &use->wall);
 }
 
 /* No member is more than WEFT_WALL_POSTS posts ahead of this one, so none can have come to that

@@ -2,7 +2,8 @@
 /*
  * Nonblocking collectives on walls. Posts have one order on a wall, so the calls on it are done one
  * after the other, in the order in which they begin, which is the same at all members. A blocking
- * call waits until those before it are done. A step is made in a round of progress, as soon as
+ * call waits until those before it are done. Persistent collectives may be started in another order
+ * by each member, so each has a wall of its own, or is a plan of messages. A step is made in a round of progress, as soon as
  * there is room for its post and the posts that it awaits are there.
  */
 #include "coll/wall/wall_call.h"
@@ -45,12 +46,18 @@ static void wall_request_release(weft_request_t *request)
     weft_wall_end_call(&its->call);
     weft_free(its->call.streams);
     weft_plan_release(its->plan);
+    if (request->is_persistent)
+        weft_wall_give(its->call.wall);
     weft_comm_release(request->comm);
     weft_pool_give(&requests, its);
 }
 
-static const weft_request_ops_t wall_request_ops = {
-    .name = "collective", .release = wall_request_release, .cancel = weft_request_cannot_cancel};
+static int wall_request_start(weft_request_t *request);
+
+static const weft_request_ops_t wall_request_ops = {.name = "collective",
+                                                    .release = wall_request_release,
+                                                    .start = wall_request_start,
+                                                    .cancel = weft_request_cannot_cancel};
 
 /* The program may free its types before the call is done. */
 static void retain_type(weft_type_t *type)
@@ -211,21 +218,54 @@ weft_wall_t *weft_wall_for_request(const weft_comm_t *comm)
     return use != NULL && use->wall != NULL && use->wall->takes_all ? use->wall : NULL;
 }
 
-int weft_wall_begin(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
-                    weft_request_t **out)
+static void begin(wall_request_t *its)
 {
-    wall_request_t *its = create_request(wall, plan, args);
-    if (its == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    weft_wall_t *wall = its->call.wall;
     if (wall->is_idle) {
         weft_progress_need(poll_busy_walls);
         weft_list_append(&busy_walls, &wall->busy);
     }
     wall->is_idle = false;
     weft_list_append(&wall->pending, &its->link);
-    *out = &its->request;
     if (first_of(wall) == its)
         advance(wall, false);
+}
+
+int weft_wall_begin(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
+                    weft_request_t **out)
+{
+    wall_request_t *its = create_request(wall, plan, args);
+    if (its == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    *out = &its->request;
+    begin(its);
+    return MPI_SUCCESS;
+}
+
+/* ---- persistent ---- */
+
+int weft_wall_request_prepare(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
+                              weft_request_t **out)
+{
+    wall_request_t *its = create_request(wall, plan, args);
+    if (its == NULL)
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
+    its->request.is_persistent = true;
+    its->request.is_active = false;
+    *out = &its->request;
+    return MPI_SUCCESS;
+}
+
+static int wall_request_start(weft_request_t *request)
+{
+    wall_request_t *its = (wall_request_t *)request;
+    weft_request_restart(request);
+    weft_coll_note_call(its->plan);
+    weft_wall_end_call(&its->call);
+    its->call = (weft_wall_call_t){
+        .wall = its->call.wall, .args = &its->args, .streams = its->call.streams};
+    its->has_begun = its->has_posted = false;
+    begin(its);
     return MPI_SUCCESS;
 }
 

@@ -3,7 +3,7 @@
  * Persistent collectives, several of each kind on one communicator, started again and again with
  * new contents, by each rank in an order of its own, and completed in another, amid blocking and
  * nonblocking ones. The communicator, the datatypes and the operation are freed before the first
- * start.
+ * start. Then ranks that disagree, with the argument "disagree".
  */
 #include "expect.h"
 #include "memory_kinds.h"
@@ -283,6 +283,25 @@ static void try_states(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* Neither this start nor the next one hangs. */
+static void disagree(void)
+{
+    MPI_Comm own;
+    MPI_Request request;
+    int in[8] = {0}, out[8];
+    MPI_Comm_dup(MPI_COMM_WORLD, &own);
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    MPI_Allreduce_init(in, out, 4 + (expect_rank == 0), MPI_INT, MPI_SUM, own, MPI_INFO_NULL,
+                       &request);
+    MPI_Start(&request);
+    int error = expect_class(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    EXPECT(error == MPI_ERR_TRUNCATE || error == MPI_ERR_OTHER, 1);
+    MPI_Start(&request);
+    EXPECT_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_OTHER);
+    EXPECT(MPI_Request_free(&request), MPI_SUCCESS);
+    MPI_Comm_free(&own);
+}
+
 int main(int argc, char **argv)
 {
     static task_t tasks[TASKS];
@@ -305,5 +324,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < TASKS; i++)
         end(&tasks[i]);
     try_states();
+    if (argc > 1 && strcmp(argv[1], "disagree") == 0)
+        disagree();
     return expect_end();
 }
