@@ -17,11 +17,15 @@
 #include "base/memory.h"
 #include "base/out_of_memory.h"
 #include "base/pool.h"
+#include "base/spares.h"
 
 #include <stdio.h>
 #include <string.h>
 
+enum { SPARE_BYTES = 4 << 20 };
+
 static weft_pool_t messages = WEFT_POOL(weft_message_t);
+static weft_spares_t spares = {.most = SPARE_BYTES}; /* for their data */
 
 /* ---- keeping ---- */
 
@@ -60,7 +64,8 @@ static void count_bytes(size_t before, size_t after)
 static bool make_message_room(weft_message_t *message)
 {
     size_t bytes = message->rts.bytes;
-    message->data = bytes <= sizeof(message->room) ? message->room : weft_alloc(bytes);
+    message->data =
+        bytes <= sizeof(message->room) ? message->room : weft_spare_take(&spares, bytes);
     return message->data != NULL;
 }
 
@@ -88,7 +93,7 @@ static bool keep_extra(weft_message_t *message)
 static void free_contents(weft_message_t *message)
 {
     if (message->data != message->room)
-        weft_free(message->data);
+        weft_spare_give(&spares, message->data, message->rts.bytes);
     if (__builtin_expect(message->rts.extra != NULL, 0))
         weft_free((void *)message->rts.extra);
 }
@@ -542,4 +547,5 @@ void wefti_messages_close(void)
         free_contents(WEFT_ELEMENT(at, weft_message_t, entry.order)); /* nobody has received it */
     weft_match_close(&wefti_pt2pt.messages);
     weft_pool_close(&messages);
+    weft_spares_close(&spares);
 }

@@ -3,14 +3,12 @@
 
 #include "base/log.h"
 
-#include <stdbool.h>
-
 enum {
     TRY_AT_FIRST = 16,  /* messages between the first tries, at least; */
     SHARE_AT_FIRST = 4, /* and one message in so many goes the slower way at most; */
     TRY_SHARE = 32,     /* then one message in so many goes the slower way, */
     TRY_SELDOM = 8,     /* or, if that takes very long, one in so many times as many */
-    FAR_SLOWER = 3,
+    FAR_SLOWER = 2,
     KIB = 1024,
 };
 
@@ -60,15 +58,15 @@ weft_path_t weft_path_choose(weft_path_kind_t *kind)
 }
 
 /* The share of messages that go the slower way is bounded, also where one try draws many messages
- * after it. The first tries follow one another soon: one alone may have met cold memory. */
+ * after it. The first tries follow one another soon, where one alone may have met cold memory. */
 static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
 {
     weft_path_t best = weft_path_faster(kind);
-    if (kind->noted[run->path] < WEFT_PATH_SAMPLES) {
+    bool is_far = time_of(kind, other(best)) > FAR_SLOWER * time_of(kind, best);
+    if (kind->noted[run->path] < WEFT_PATH_SAMPLES && !(kind->trusts_first && is_far)) {
         uint32_t pause = run->messages * SHARE_AT_FIRST;
         return pause > TRY_AT_FIRST ? pause : TRY_AT_FIRST;
     }
-    bool is_far = time_of(kind, other(best)) > FAR_SLOWER * time_of(kind, best);
     return run->messages * TRY_SHARE * (is_far ? (uint32_t)TRY_SELDOM : 1);
 }
 

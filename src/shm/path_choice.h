@@ -14,6 +14,7 @@
 
 #include "shm/shared_copy.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum weft_path { WEFT_PATH_READ, WEFT_PATH_STREAM, WEFT_PATHS } weft_path_t;
@@ -32,6 +33,7 @@ typedef struct weft_path_kind {
     uint32_t messages;          /* so far */
     uint32_t next_try;          /* of the slower way, when there have been so many messages */
     weft_path_t first;          /* the way while nothing is known */
+    bool trusts_first;          /* a first run is like later ones: none has met cold memory */
 } weft_path_kind_t;
 
 typedef struct weft_path_choice {

@@ -8,6 +8,7 @@
 #include "runtime/world.h"
 #include "shm/channel.h"
 #include "shm/path_choice.h"
+#include "shm/ring_loss.h"
 #include "shm/segment.h"
 #include "base/clock.h"
 #include "base/config.h"
@@ -27,10 +28,6 @@ enum {
     MESSAGES_AHEAD = 4,
     EAGER_PACKET = 16384, /* bytes of the longest message that is worth one packet */
     BATCH = 32,           /* packets taken from one peer before the others get their turn */
-    SAMPLE_BYTES = 2048,  /* of a packet that is worth measuring, */
-    SAMPLE_EVERY = 32,    /* which one of so many is */
-    SAMPLE_COST_NS = 60,  /* of the clock, and for what is not copying */
-    GOOD_SPEED = 24,      /* bytes copied out in a ns: a large ring may be no faster */
 };
 
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
@@ -45,7 +42,7 @@ typedef struct peer {
     /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */
     weft_copy_job_t *offered;
     weft_copy_job_t *offers; /* the peer's offers, to this rank as the sender */
-    unsigned long_packets;   /* that have come from it, while there is no large ring */
+    weft_ring_loss_t loss;   /* while it sends through the small ring */
     bool is_enlarged;        /* it sends through a large ring by now, or has none */
     struct {
         int active;             /* on their way to this rank, which preferred them */
@@ -130,15 +127,12 @@ static weft_path_kind_t *kind_of_message(uint64_t address, const void *to, size_
                           bytes);
 }
 
-/* `count` times `bytes` bytes have come, in `ns` each, which may be longer than it should. */
-static void count_lost(const peer_t *peer, int64_t ns, size_t bytes, int count)
+/* The sender sees how much time is lost for want of a large ring. */
+static void count_lost(const peer_t *peer, int64_t ns)
 {
     atomic_ullong *lost_ns = &peer->in.channel.credit->lost_ns;
-    int64_t lost = ns - (int64_t)(bytes / GOOD_SPEED);
-    if (peer->in.channel.large == NULL || lost <= 0)
-        return;
     uint64_t before = atomic_load_explicit(lost_ns, memory_order_relaxed);
-    atomic_store_explicit(lost_ns, before + (uint64_t)(lost * count), memory_order_relaxed);
+    atomic_store_explicit(lost_ns, before + (uint64_t)ns, memory_order_relaxed);
 }
 
 static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
@@ -150,7 +144,8 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     int64_t began_ns = weft_clock_ns();
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
-        count_lost(peer, run.ns, bytes, 1);
+        if (!peer->is_enlarged)
+            count_lost(peer, weft_ring_loss_of_read(&peer->loss, bytes, run.ns));
         if (peer->is_mutual)
             weft_mutual_count(&peer->mutual, bytes);
         else if (is_helped)
@@ -306,19 +301,12 @@ static __attribute__((cold)) void note_large_ring(peer_t *peer)
     weft_path_forget(&shm.choice, WEFT_PATH_STREAM);
 }
 
-/* Is it one of the packets that show how fast the small ring is? */
-static inline bool is_sample(peer_t *peer, const weft_header_t *header)
-{
-    return __builtin_expect(header->bytes >= SAMPLE_BYTES, 0) && peer->in.channel.large != NULL &&
-           ++peer->long_packets % SAMPLE_EVERY == 0;
-}
-
-static void sink_sample(const peer_t *peer, const weft_header_t *header, const void *payload)
+static void sink_sample(peer_t *peer, const weft_header_t *header, const void *payload)
 {
     int64_t began_ns = weft_clock_ns();
     shm.sink(peer->process, header, payload);
-    int64_t copy_ns = weft_clock_ns() - began_ns - SAMPLE_COST_NS;
-    count_lost(peer, copy_ns, header->bytes, SAMPLE_EVERY);
+    count_lost(peer,
+               weft_ring_loss_of_sample(&peer->loss, header->bytes, weft_clock_ns() - began_ns));
 }
 
 static inline int drain_channel(peer_t *peer)
@@ -327,7 +315,7 @@ static inline int drain_channel(peer_t *peer)
     const void *payload;
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
-        if (is_sample(peer, &header))
+        if (weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged)
             sink_sample(peer, &header, payload);
         else
             shm.sink(peer->process, &header, payload);

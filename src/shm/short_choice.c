@@ -5,6 +5,7 @@
 
 enum {
     MESSAGES_A_SAMPLE = 4,
+    MESSAGES_TO_SETTLE = 4,
     LEADS_FOR = 8 * MESSAGES_A_SAMPLE,
     LATE_NS = 50000,
     SENDS_FIRST = 16, /* after a late receiver */
@@ -14,7 +15,7 @@ enum {
 void weft_short_open(weft_short_choice_t *choice)
 {
     for (int size = 0; size < WEFT_SHORT_SIZES; size++)
-        choice->kinds[size] = (weft_path_kind_t){.first = WEFT_PATH_STREAM};
+        choice->kinds[size] = (weft_path_kind_t){.first = WEFT_PATH_STREAM, .trusts_first = true};
 }
 
 static void show(weft_short_shown_t *shown, weft_path_t path)
@@ -28,13 +29,25 @@ static weft_path_t shown_path(const weft_short_shown_t *shown)
     return is_asked ? WEFT_PATH_READ : WEFT_PATH_STREAM;
 }
 
-/* Adds a message to the run of its way; true when the run is long enough for a sample. */
+/* Has the message gone the way of enough others before it? */
+static bool is_settled(weft_path_run_t *run, int *same, const weft_short_message_t *message)
+{
+    if (message->path != run->path) {
+        *run = (weft_path_run_t){.path = message->path};
+        *same = 0;
+    }
+    if (*same == MESSAGES_TO_SETTLE)
+        return true;
+    ++*same;
+    return false;
+}
+
+/* Adds a message to the run; true when the run is long enough for a sample. */
 static bool add_message(weft_path_run_t *run, const weft_short_message_t *message, int64_t since_ns)
 {
     int64_t began_ns = message->sent_ns > since_ns ? message->sent_ns : since_ns;
     if (message->here_ns < began_ns) /* the clocks of the two do not agree */
         return false;
-    run->path = message->path;
     run->messages++;
     run->bytes += message->bytes;
     run->ns += message->here_ns - began_ns;
@@ -46,13 +59,14 @@ void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,
                      const weft_short_message_t *message)
 {
     int size = weft_short_size_class(message->bytes);
-    weft_path_run_t *run = &pair->sizes[size].runs[message->path];
-    bool is_sample = add_message(run, message, pair->last_ns);
+    weft_path_run_t *run = &pair->sizes[size].run;
+    bool is_sample = is_settled(run, &pair->sizes[size].same, message) &&
+                     add_message(run, message, pair->last_ns);
     pair->last_ns = message->here_ns;
     if (!is_sample)
         return;
     weft_path_note(&choice->kinds[size], run);
-    *run = (weft_path_run_t){0};
+    *run = (weft_path_run_t){.path = message->path};
     pair->sizes[size].leads_for = LEADS_FOR;
     if (message->path == shown_path(&shown[size])) /* else it was sent before that was shown */
         show(&shown[size], weft_path_choose(&choice->kinds[size]));

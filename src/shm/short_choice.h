@@ -12,7 +12,8 @@
  *
  * The time counts from when the sender began, but not from before the message ahead of it had come:
  * what the sender does for a message, fill the ring, is a part of its cost. Four messages that went
- * one way are one sample.
+ * one way are one sample, but not the first four that go another way than those before: while the
+ * two ranks change over, both ways are slow.
  *
  * Where messages go both ways, each way is slower while the other rank takes the other one. So one
  * of the two, the leader, chooses for both while it gets such messages.
@@ -45,8 +46,9 @@ typedef struct weft_short_choice {
 typedef struct weft_short_pair {
     int64_t last_ns; /* when the last message had come */
     struct {
-        weft_path_run_t runs[WEFT_PATHS]; /* not noted yet */
-        int leads_for; /* messages that a leader may send until it has learnt again */
+        weft_path_run_t run; /* of the way of the last message; not noted yet */
+        int same;            /* messages before the run that went this way */
+        int leads_for;       /* messages that a leader may send until it has learnt again */
     } sizes[WEFT_SHORT_SIZES];
 } weft_short_pair_t;
 
