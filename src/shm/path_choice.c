@@ -6,9 +6,9 @@
 enum {
     TRY_AT_FIRST = 16,  /* messages between the first tries, at least; */
     SHARE_AT_FIRST = 4, /* and one message in so many goes the slower way at most; */
-    TRY_SHARE = 32,     /* then one message in so many goes the slower way, */
-    TRY_SELDOM = 8,     /* or, if that takes very long, one in so many times as many */
-    FAR_SLOWER = 2,
+    SHARE_OF_TIME = 64, /* then what tries cost takes one part in so many of the time, */
+    TRY_SHARE = 32,     /* and one message in so many goes the slower way at most, */
+    TRY_SELDOM = 1024,  /* and at least */
     KIB = 1024,
 };
 
@@ -57,17 +57,25 @@ weft_path_t weft_path_choose(weft_path_kind_t *kind)
     return other(best);
 }
 
-/* The share of messages that go the slower way is bounded, also where one try draws many messages
- * after it. The first tries follow one another soon, where one alone may have met cold memory. */
-static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
+/* How many messages take the faster way for one that takes the other. */
+static uint32_t messages_a_try(const weft_path_kind_t *kind)
 {
     weft_path_t best = weft_path_faster(kind);
-    bool is_far = time_of(kind, other(best)) > FAR_SLOWER * time_of(kind, best);
-    if (kind->noted[run->path] < WEFT_PATH_SAMPLES && !(kind->trusts_first && is_far)) {
-        uint32_t pause = run->messages * SHARE_AT_FIRST;
-        return pause > TRY_AT_FIRST ? pause : TRY_AT_FIRST;
-    }
-    return run->messages * TRY_SHARE * (is_far ? (uint32_t)TRY_SELDOM : 1);
+    float best_time = time_of(kind, best), cost = time_of(kind, other(best)) - best_time;
+    float messages = best_time > 0 ? SHARE_OF_TIME * cost / best_time : 0;
+    return messages < TRY_SHARE    ? TRY_SHARE
+           : messages > TRY_SELDOM ? TRY_SELDOM
+                                   : (uint32_t)messages;
+}
+
+/* What the slower way costs is bounded, also where one try draws many messages after it. The first
+ * tries follow one another soon, where one alone may have met cold memory. */
+static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
+{
+    if (kind->noted[run->path] >= WEFT_PATH_SAMPLES || kind->trusts_first)
+        return run->messages * messages_a_try(kind);
+    uint32_t pause = run->messages * SHARE_AT_FIRST;
+    return pause > TRY_AT_FIRST ? pause : TRY_AT_FIRST;
 }
 
 void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run)

@@ -4,8 +4,8 @@
  * packets through a ring. Which one is faster depends on the processor, on where the two buffers
  * lie, on the size, on which cores the ranks run and on what else the machine does, so it is learnt
  * in the run: the first few messages of a kind try both ways, then the faster one is taken, and now
- * and then, for a few of a hundred messages, the other is tried again, so that a disturbed trial
- * cannot last.
+ * and then, for one or two of a hundred parts of the time, the other is tried again, so that a
+ * disturbed trial cannot last.
  *
  * Results never depend on it. One of these belongs to a receiver; no thread safety.
  */

@@ -52,9 +52,10 @@ typedef struct peer {
     } streams;
     bool is_leader; /* this rank chooses for both, where both send large messages; */
     bool is_mutual; /* the last one went the way that the leader shows */
-    weft_short_pair_t short_messages; /* that come from it */
-    weft_short_wait_t short_sends;    /* to it */
-    weft_mutual_path_t mutual;        /* the leader's */
+    weft_short_pair_t short_messages;               /* that come from it */
+    weft_short_wait_t short_sends;                  /* to it */
+    weft_short_try_t short_tries[WEFT_SHORT_SIZES]; /* of them */
+    weft_mutual_path_t mutual;                      /* the leader's */
 } peer_t;
 
 static struct {
@@ -251,7 +252,7 @@ static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_
         return shm.short_path == SHORT_READ && endpoint->can_read;
     bool is_own = peer->is_leader && weft_short_leads(&peer->short_messages, bytes);
     const weft_credit_t *credit = is_own ? peer->in.channel.credit : peer->out.channel.credit;
-    return weft_short_is_asked(credit->asks, bytes) &&
+    return weft_short_is_asked(credit->asks, peer->short_tries, bytes) &&
            (!is_blocking || weft_short_may_wait(&peer->short_sends));
 }
 

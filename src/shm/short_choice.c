@@ -6,6 +6,8 @@
 enum {
     MESSAGES_A_SAMPLE = 4,
     MESSAGES_TO_SETTLE = 4,
+    MESSAGES_A_TRY = MESSAGES_TO_SETTLE + MESSAGES_A_SAMPLE,
+    SAMPLES_BEFORE_TRY = 24, /* may still come, of messages that were sent before it was seen */
     LEADS_FOR = 8 * MESSAGES_A_SAMPLE,
     LATE_NS = 50000,
     SENDS_FIRST = 16, /* after a late receiver */
@@ -18,40 +20,64 @@ void weft_short_open(weft_short_choice_t *choice)
         choice->kinds[size] = (weft_path_kind_t){.first = WEFT_PATH_STREAM, .trusts_first = true};
 }
 
-static void show(weft_short_shown_t *shown, weft_path_t path)
+bool weft_short_next_of_try(weft_short_try_t *its, unsigned char shown)
 {
-    atomic_store_explicit(shown, path == WEFT_PATH_READ, memory_order_relaxed);
+    bool is_read = (shown & WEFT_SHOWN_READ) != 0;
+    if (its->shown != shown)
+        *its = (weft_short_try_t){.shown = shown, .left = MESSAGES_A_TRY};
+    if (its->left == 0)
+        return !is_read;
+    its->left--;
+    return is_read;
 }
 
-static weft_path_t shown_path(const weft_short_shown_t *shown)
+static void show(weft_short_shown_t *shown, weft_path_t path, int try)
 {
-    bool is_asked = atomic_load_explicit(shown, memory_order_relaxed) != 0;
-    return is_asked ? WEFT_PATH_READ : WEFT_PATH_STREAM;
+    unsigned word = path == WEFT_PATH_READ ? WEFT_SHOWN_READ : 0;
+    if (try > 0)
+        word |= WEFT_SHOWN_TRY | (unsigned)try * WEFT_SHOWN_NUMBER;
+    atomic_store_explicit(shown, (unsigned char)word, memory_order_relaxed);
 }
 
-/* Has the message gone the way of enough others before it? */
-static bool is_settled(weft_path_run_t *run, int *same, const weft_short_message_t *message)
+/* Does a try wait for messages of the other way than `path`? */
+static bool awaits_other(const weft_short_shown_t *shown, weft_path_t path)
 {
-    if (message->path != run->path) {
-        *run = (weft_path_run_t){.path = message->path};
-        *same = 0;
-    }
-    if (*same == MESSAGES_TO_SETTLE)
-        return true;
-    ++*same;
-    return false;
+    unsigned word = atomic_load_explicit(shown, memory_order_relaxed);
+    return (word & WEFT_SHOWN_TRY) != 0 && (word & WEFT_SHOWN_READ) != (path == WEFT_PATH_READ);
 }
 
 /* Adds a message to the run; true when the run is long enough for a sample. */
-static bool add_message(weft_path_run_t *run, const weft_short_message_t *message, int64_t since_ns)
+static bool add_message(weft_short_run_t *its, const weft_short_message_t *message,
+                        int64_t since_ns)
 {
     int64_t began_ns = message->sent_ns > since_ns ? message->sent_ns : since_ns;
+    if (message->path != its->run.path) {
+        its->run = (weft_path_run_t){.path = message->path};
+        its->settling = MESSAGES_TO_SETTLE;
+        its->counted = 0;
+    }
+    its->run.messages++;
+    if (its->settling > 0) {
+        its->settling--;
+        return false;
+    }
     if (message->here_ns < began_ns) /* the clocks of the two do not agree */
         return false;
-    run->messages++;
-    run->bytes += message->bytes;
-    run->ns += message->here_ns - began_ns;
-    return run->messages >= MESSAGES_A_SAMPLE;
+    its->counted++;
+    its->run.bytes += message->bytes;
+    its->run.ns += message->here_ns - began_ns;
+    return its->counted == MESSAGES_A_SAMPLE;
+}
+
+/* What is shown changes with what was learnt, and not before a try is over. */
+static void show_next(weft_path_kind_t *kind, weft_short_run_t *its, weft_short_shown_t *shown,
+                      weft_path_t path)
+{
+    if (awaits_other(shown, path) && ++its->waited < SAMPLES_BEFORE_TRY)
+        return;
+    weft_path_t next = weft_path_choose(kind);
+    its->waited = 0;
+    show(shown, next, next != weft_path_faster(kind) ? ++its->tries : 0);
 }
 
 void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,
@@ -59,17 +85,16 @@ void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,
                      const weft_short_message_t *message)
 {
     int size = weft_short_size_class(message->bytes);
-    weft_path_run_t *run = &pair->sizes[size].run;
-    bool is_sample = is_settled(run, &pair->sizes[size].same, message) &&
-                     add_message(run, message, pair->last_ns);
+    weft_short_run_t *its = &pair->sizes[size];
+    bool is_sample = add_message(its, message, pair->last_ns);
     pair->last_ns = message->here_ns;
     if (!is_sample)
         return;
-    weft_path_note(&choice->kinds[size], run);
-    *run = (weft_path_run_t){.path = message->path};
-    pair->sizes[size].leads_for = LEADS_FOR;
-    if (message->path == shown_path(&shown[size])) /* else it was sent before that was shown */
-        show(&shown[size], weft_path_choose(&choice->kinds[size]));
+    weft_path_note(&choice->kinds[size], &its->run);
+    its->run = (weft_path_run_t){.path = message->path};
+    its->counted = 0;
+    its->leads_for = LEADS_FOR;
+    show_next(&choice->kinds[size], its, &shown[size], message->path);
 }
 
 void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns)
@@ -85,7 +110,7 @@ void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns)
 void weft_short_give_up(weft_short_shown_t shown[WEFT_SHORT_SIZES])
 {
     for (int size = 0; size < WEFT_SHORT_SIZES; size++)
-        show(&shown[size], WEFT_PATH_STREAM);
+        show(&shown[size], WEFT_PATH_STREAM, 0);
 }
 
 void weft_short_log(const weft_short_choice_t *choice)

@@ -13,7 +13,8 @@
  * The time counts from when the sender began, but not from before the message ahead of it had come:
  * what the sender does for a message, fill the ring, is a part of its cost. Four messages that went
  * one way are one sample, but not the first four that go another way than those before: while the
- * two ranks change over, both ways are slow.
+ * two ranks change over, both ways are slow. A sender may have sent many messages by the time that
+ * it sees what was learnt from the first, so it sends eight for each try, and goes on as before.
  *
  * Where messages go both ways, each way is slower while the other rank takes the other one. So one
  * of the two, the leader, chooses for both while it gets such messages.
@@ -34,23 +35,41 @@
 /** Sizes up to 32 KiB, and larger ones. */
 enum { WEFT_SHORT_SIZES = 2 };
 
-/** What a receiver shows for messages of a size: 1: announce them. */
+/** What a receiver shows for messages of a size: a way, and whether that is the number of a try. */
 typedef atomic_uchar weft_short_shown_t;
+
+enum {
+    WEFT_SHOWN_READ = 1,   /* to be announced, and read */
+    WEFT_SHOWN_TRY = 2,    /* a few messages; */
+    WEFT_SHOWN_NUMBER = 4, /* times the number of that try, modulo 64 */
+};
 
 /** What a receiver has learnt; WEFT_PATH_STREAM is the ring. To be opened first. */
 typedef struct weft_short_choice {
     weft_path_kind_t kinds[WEFT_SHORT_SIZES];
 } weft_short_choice_t;
 
+/** The messages of a size that come from a sender. */
+typedef struct weft_short_run {
+    weft_path_run_t run; /* of the way of the last message; not noted yet */
+    int settling;        /* messages of it that are not to be measured yet; */
+    int counted;         /* so many have been */
+    int tries;           /* of the slower way */
+    int waited;          /* samples of the other way since the try was shown */
+    int leads_for;       /* messages that a leader may send until it has learnt again */
+} weft_short_run_t;
+
 /** The receiver's side of a pair; all zeros at first. */
 typedef struct weft_short_pair {
     int64_t last_ns; /* when the last message had come */
-    struct {
-        weft_path_run_t run; /* of the way of the last message; not noted yet */
-        int same;            /* messages before the run that went this way */
-        int leads_for;       /* messages that a leader may send until it has learnt again */
-    } sizes[WEFT_SHORT_SIZES];
+    weft_short_run_t sizes[WEFT_SHORT_SIZES];
 } weft_short_pair_t;
+
+/** How far the sender is with a try; all zeros at first. */
+typedef struct weft_short_try {
+    unsigned char shown;
+    int left; /* messages */
+} weft_short_try_t;
 
 /** The sender's side of a pair; all zeros at first. */
 typedef struct weft_short_wait {
@@ -72,11 +91,18 @@ static inline int weft_short_size_class(size_t bytes)
     return bytes > 32 * 1024;
 }
 
-/** Are messages of `bytes` bytes to be announced, by what the receiver shows? */
+/** The way of a message that is one of a try, if any are left. */
+bool weft_short_next_of_try(weft_short_try_t *its, unsigned char shown);
+
+/** Is the next message, of `bytes` bytes, to be announced, by what the receiver shows? */
 static inline bool weft_short_is_asked(const weft_short_shown_t shown[WEFT_SHORT_SIZES],
-                                       size_t bytes)
+                                       weft_short_try_t tries[WEFT_SHORT_SIZES], size_t bytes)
 {
-    return atomic_load_explicit(&shown[weft_short_size_class(bytes)], memory_order_relaxed) != 0;
+    int size = weft_short_size_class(bytes);
+    unsigned char word = atomic_load_explicit(&shown[size], memory_order_relaxed);
+    return __builtin_expect((word & WEFT_SHOWN_TRY) != 0, 0)
+               ? weft_short_next_of_try(&tries[size], word)
+               : (word & WEFT_SHOWN_READ) != 0;
 }
 
 /** Does the leader choose for a message that it sends itself? */
