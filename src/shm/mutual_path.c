@@ -14,7 +14,7 @@ static void show(weft_shown_path_t *shown, weft_path_t path)
 void weft_mutual_open(weft_mutual_choice_t *choice)
 {
     for (int size = 0; size < WEFT_PATH_SIZES; size++)
-        choice->kinds[size] = (weft_path_kind_t){.first = WEFT_PATH_STREAM};
+        choice->kinds[size] = (weft_path_kind_t){.first = WEFT_PATH_STREAM, .trusts_first = true};
 }
 
 void weft_mutual_note_overlap(weft_mutual_choice_t *choice, weft_mutual_path_t *pair,
@@ -34,6 +34,7 @@ void weft_mutual_begin(weft_mutual_choice_t *choice, weft_mutual_path_t *pair, w
         return;
     pair->kind = &choice->kinds[weft_path_size_class(bytes)];
     pair->run = (weft_path_run_t){.path = path, .ns = -now_ns};
+    pair->is_try = path != weft_path_faster(pair->kind);
 }
 
 static void stop_believing(weft_shown_path_t shown[WEFT_PATH_SIZES])

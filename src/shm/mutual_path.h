@@ -11,9 +11,10 @@
  *              -> chooses for the next run -> shows that -> measures the run
  *   follower   takes the way that is shown, if any
  *
- * A run lasts from the first choice until nothing that is large is on its way. The next way is
- * shown when a run ends: so both ranks take it for all messages of the next. Streams come first,
- * since two ranks that read one after the other do not look like ranks that exchange.
+ * A run lasts from the first choice until nothing that is large is on its way; but a try of the
+ * slower way ends with its eighth message, since the program may have sent a hundred at once. The
+ * next way is shown when a run ends: so both ranks take it for all messages of the next. Streams
+ * come first, since two ranks that read one after the other do not look like ranks that exchange.
  *
  * One of these belongs to a leader and a follower; no thread safety.
  */
@@ -37,6 +38,7 @@ typedef struct weft_mutual_choice {
 typedef struct weft_mutual_path {
     int runs_left;          /* for which both are believed to send to each other */
     bool has_overlap;       /* the run that is on has shown it again */
+    bool is_try;            /* of the slower way */
     weft_path_kind_t *kind; /* of the run that is on; NULL: none is */
     weft_path_run_t run;
 } weft_mutual_path_t;
@@ -65,11 +67,13 @@ void weft_mutual_note_overlap(weft_mutual_choice_t *choice, weft_mutual_path_t *
 void weft_mutual_begin(weft_mutual_choice_t *choice, weft_mutual_path_t *pair, weft_path_t path,
                        size_t bytes, int64_t now_ns);
 
-/** A message of the run has come. */
-static inline void weft_mutual_count(weft_mutual_path_t *pair, size_t bytes)
+/** A message of the run has come. True: that is enough, and the run is to be ended. */
+static inline bool weft_mutual_count(weft_mutual_path_t *pair, size_t bytes)
 {
+    enum { MESSAGES_A_TRY = 8 };
     pair->run.messages++;
     pair->run.bytes += bytes;
+    return pair->is_try && pair->run.messages == MESSAGES_A_TRY;
 }
 
 static inline bool weft_mutual_is_on(const weft_mutual_path_t *pair)
@@ -77,7 +81,7 @@ static inline bool weft_mutual_is_on(const weft_mutual_path_t *pair)
     return pair->kind != NULL;
 }
 
-/** Nothing large is on its way between the two. */
+/** Nothing large is on its way between the two, or a try has been long enough. */
 void weft_mutual_end(weft_mutual_path_t *pair, weft_shown_path_t shown[WEFT_PATH_SIZES],
                      weft_mutual_choice_t *choice, int64_t now_ns);
 

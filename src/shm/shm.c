@@ -136,6 +136,12 @@ static void count_lost(const peer_t *peer, int64_t ns)
     atomic_store_explicit(lost_ns, before + (uint64_t)ns, memory_order_relaxed);
 }
 
+static void end_mutual_run(peer_t *peer)
+{
+    weft_mutual_end(&peer->mutual, peer->in.channel.credit->mutual, &shm.mutual_choice,
+                    weft_clock_ns());
+}
+
 static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
 {
     peer_t *peer = (peer_t *)endpoint;
@@ -147,9 +153,9 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
         if (!peer->is_enlarged)
             count_lost(peer, weft_ring_loss_of_read(&peer->loss, bytes, run.ns));
-        if (peer->is_mutual)
-            weft_mutual_count(&peer->mutual, bytes);
-        else if (is_helped)
+        if (peer->is_mutual && weft_mutual_count(&peer->mutual, bytes))
+            end_mutual_run(peer);
+        if (!peer->is_mutual && is_helped)
             weft_path_note(kind_of_message(address, to, bytes), &run);
         return true;
     }
@@ -226,21 +232,14 @@ static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
         return;
     peer->streams.run.messages++;
     peer->streams.run.bytes += bytes;
-    if (weft_mutual_is_on(&peer->mutual))
-        weft_mutual_count(&peer->mutual, bytes);
+    if (weft_mutual_is_on(&peer->mutual) && weft_mutual_count(&peer->mutual, bytes))
+        end_mutual_run(peer);
     if (--peer->streams.active > 0 || peer->streams.run.bytes == 0)
         return;
     look_for_overlap(peer);
     peer->streams.run.ns += weft_clock_ns();
     if (peer->streams.kind != NULL)
         weft_path_note(peer->streams.kind, &peer->streams.run);
-}
-
-static void end_mutual_run(peer_t *peer)
-{
-    if (peer->endpoint.asked == 0 && peer->streams.active == 0)
-        weft_mutual_end(&peer->mutual, peer->in.channel.credit->mutual, &shm.mutual_choice,
-                        weft_clock_ns());
 }
 
 static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
@@ -339,7 +338,8 @@ static int shm_progress(bool everything)
         taken += drain_channel(peer);
         if (__builtin_expect(peer->endpoint.asked > 0, 0))
             taken += weft_shared_copy_help(peer->offers, peer->block->pid);
-        if (__builtin_expect(weft_mutual_is_on(&peer->mutual), 0))
+        if (__builtin_expect(weft_mutual_is_on(&peer->mutual), 0) && peer->endpoint.asked == 0 &&
+            peer->streams.active == 0)
             end_mutual_run(peer);
     }
     return taken;

@@ -34,6 +34,12 @@ static weft_path_t shown_way(size_t bytes)
     return path;
 }
 
+static weft_path_t shown_or_stream(void)
+{
+    weft_path_t path;
+    return weft_mutual_is_shown(shown, BYTES, &path) ? path : WEFT_PATH_STREAM;
+}
+
 static void exchange(size_t bytes, int messages, int64_t ns)
 {
     for (int i = 0; i < messages; i++) {
@@ -99,12 +105,29 @@ static void a_run_takes_one_way(void **state)
     weft_path_t path = shown_way(BYTES);
     weft_mutual_begin(&choice, &pair, path, BYTES, now_ns);
     for (int i = 0; i < MANY; i++) {
-        weft_mutual_count(&pair, BYTES);
+        assert_false(weft_mutual_count(&pair, BYTES));
         weft_mutual_begin(&choice, &pair, path, BYTES, now_ns);
         weft_mutual_note_overlap(&choice, &pair, shown);
         assert_int_equal(shown_way(BYTES), path);
     }
     assert_int_equal(pair.run.messages, MANY);
+}
+
+/* However many messages were sent at once. */
+static void a_try_is_short(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FEW && shown_or_stream() == WEFT_PATH_STREAM; i++)
+        run(1, 4000, 1000);
+    assert_int_equal(shown_way(BYTES), WEFT_PATH_READ);
+    int messages = 1;
+    weft_mutual_begin(&choice, &pair, WEFT_PATH_READ, BYTES, now_ns);
+    while (!weft_mutual_count(&pair, BYTES))
+        assert_in_range(++messages, 1, FEW);
+    now_ns += messages * 4000;
+    weft_mutual_end(&pair, shown, &choice, now_ns);
+    assert_int_equal(shown_way(BYTES), WEFT_PATH_STREAM);
+    assert_int_equal(run(FEW, 4000, 1000), FEW);
 }
 
 /* A failed message has no bytes; nothing is learnt of it. */
@@ -142,6 +165,7 @@ int main(void)
         cmocka_unit_test_setup(the_faster_way_is_taken, open_choice),
         cmocka_unit_test_setup(sizes_are_apart, open_choice),
         cmocka_unit_test_setup(a_run_takes_one_way, open_choice),
+        cmocka_unit_test_setup(a_try_is_short, open_choice),
         cmocka_unit_test_setup(an_empty_run_is_not_noted, open_choice),
         cmocka_unit_test_setup(belief_ends_without_overlap, open_choice),
     };
