@@ -4,6 +4,7 @@
 #include "runtime/contention.h"
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
+#include "runtime/spread.h"
 #include "runtime/wait_pvars.h"
 #include "base/clock.h"
 #include "base/config.h"
@@ -208,6 +209,8 @@ static void progress_yield(void)
     int64_t elapsed_ns = weft_clock_ns() - start;
     weft_lock();
     wefti_contention_note_yield(&contention, elapsed_ns);
+    if (weft_world.is_oversubscribed)
+        weft_spread_look(start + elapsed_ns);
 }
 
 /* Called once in a while in loops of tests. When oversubscribed it always yields, dear or not,

@@ -33,6 +33,7 @@ typedef struct weft_segment_header {
     atomic_uint attached;       /* ranks that have the segment */
     atomic_uint noted;          /* weft_world.noted */
     atomic_uint senders_fence;  /* weft_world.senders_fence */
+    atomic_ullong moved_ns;     /* weft_spread_place.moved_ns */
     weft_host_link_t host_link; /* weft_world.host_link */
 } weft_segment_header_t;
 
@@ -44,6 +45,7 @@ typedef struct weft_rank_block {
     bool has_asymmetric_fence; /* the rank can make one, and is reached by those of others */
     ino_t pid_namespace;       /* in which `pid` is valid; 0: not known */
     pid_t pid;
+    atomic_int processor;                  /* weft_spread_place.processor */
     atomic_uint leaving;                   /* weft_world.shown_leaving */
     uint64_t probe_address;                /* of a word that holds `token + local rank` */
     _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */

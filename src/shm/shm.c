@@ -4,6 +4,7 @@
 
 #include "runtime/meeting.h"
 #include "runtime/progress.h"
+#include "runtime/spread.h"
 #include "runtime/wall_place.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
@@ -466,6 +467,11 @@ static const atomic_uint *leaving_of_rank(int local_rank)
     return &weft_segment_block(&shm.segment, local_rank)->leaving;
 }
 
+static atomic_int *processor_of_rank(int local_rank)
+{
+    return &weft_segment_block(&shm.segment, local_rank)->processor;
+}
+
 static int pid_of_peer(int local_rank)
 {
     return shares_pids(local_rank) ? (int)weft_segment_block(&shm.segment, local_rank)->pid : 0;
@@ -517,6 +523,10 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
                                           .ring_bytes = shm.segment.header->wall_ring_bytes,
                                           .doorbell = doorbell_of_rank,
                                           .leaving = leaving_of_rank};
+    weft_spread_place = (weft_spread_place_t){.ranks = world->local_size,
+                                              .rank = world->local_rank,
+                                              .processor = processor_of_rank,
+                                              .moved_ns = &shm.segment.header->moved_ns};
     return weft_progress_add(shm_progress);
 }
 
@@ -547,6 +557,7 @@ static void shm_close(void)
     weft_progress_remove(shm_progress);
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_wall_place = (weft_wall_place_t){0};
+    weft_spread_place = (weft_spread_place_t){0};
     weft_world_leave(WEFT_GONE);
     weft_world.host_link = NULL;
     weft_world.pid_of = NULL;

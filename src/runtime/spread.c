@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "runtime/spread.h"
+
+#include "base/log.h"
+
+#include <sched.h>
+
+enum {
+    RANKS_MOST = 256,
+    MOVES = 16, /* of a rank: where the kernel has other ideas, it may have its way */
+    LOOK_FIRST_NS = 50000,
+    LOOK_LAST_NS = 10000000,
+    BETWEEN_MOVES_NS = 50000, /* of any two ranks: each move is seen before the next */
+};
+
+weft_spread_place_t weft_spread_place;
+
+static int moves;
+static int64_t next_look_ns, pause_ns = LOOK_FIRST_NS;
+
+static int ranks_on(int cpu, const int *processors, int ranks)
+{
+    int count = 0;
+    for (int i = 0; i < ranks; i++)
+        count += processors[i] == cpu;
+    return count;
+}
+
+int weft_spread_target(const weft_cpus_t *allowed, const int *processors, int ranks, int own)
+{
+    int target = -1, least = ranks_on(own, processors, ranks) - 1;
+    for (int cpu = 0; cpu < 64 * WEFT_CPU_WORDS && least > 0; cpu++) {
+        if (!weft_cpus_have(allowed, cpu))
+            continue;
+        int count = ranks_on(cpu, processors, ranks);
+        if (count < least) {
+            least = count;
+            target = cpu;
+        }
+    }
+    return target;
+}
+
+static int target_of(const weft_cpus_t *allowed, int own)
+{
+    int processors[RANKS_MOST];
+    for (int i = 0; i < weft_spread_place.ranks; i++)
+        processors[i] =
+            atomic_load_explicit(weft_spread_place.processor(i), memory_order_relaxed) - 1;
+    return weft_spread_target(allowed, processors, weft_spread_place.ranks, own);
+}
+
+/* Is it this rank's turn to move? */
+static bool takes_turn(int64_t now_ns)
+{
+    unsigned long long last_ns = atomic_load(weft_spread_place.moved_ns);
+    return now_ns - (int64_t)last_ns >= BETWEEN_MOVES_NS &&
+           atomic_compare_exchange_strong(weft_spread_place.moved_ns, &last_ns,
+                                          (unsigned long long)now_ns);
+}
+
+static bool set_mask(const weft_cpus_t *mask)
+{
+    return sched_setaffinity(0, sizeof(*mask), (const cpu_set_t *)(const void *)mask) == 0;
+}
+
+/* The program may have changed its mask, so it is asked for each time. */
+static bool move_to(int cpu, const weft_cpus_t *allowed)
+{
+    weft_cpus_t only = {{0}};
+    weft_cpus_put(&only, cpu);
+    WEFT_LOG(WEFT_DEBUG, "progress", "moving to processor %d, where fewer ranks run", cpu);
+    return set_mask(&only) && set_mask(allowed);
+}
+
+/* True: this rank has moved. */
+static bool move_if_better(int own, int64_t now_ns)
+{
+    weft_cpus_t allowed = {{0}};
+    if (sched_getaffinity(0, sizeof(allowed), (cpu_set_t *)(void *)&allowed) != 0) {
+        moves = MOVES;
+        return false;
+    }
+    int target = target_of(&allowed, own);
+    if (target < 0 || !takes_turn(now_ns))
+        return false;
+    moves = move_to(target, &allowed) ? moves + 1 : MOVES;
+    return true;
+}
+
+void weft_spread_look(int64_t now_ns)
+{
+    if (weft_spread_place.ranks == 0 || weft_spread_place.ranks > RANKS_MOST ||
+        now_ns < next_look_ns)
+        return;
+    int own = sched_getcpu();
+    atomic_store_explicit(weft_spread_place.processor(weft_spread_place.rank), own + 1,
+                          memory_order_relaxed);
+    bool has_moved = moves < MOVES && move_if_better(own, now_ns);
+    pause_ns = has_moved                     ? LOOK_FIRST_NS
+               : pause_ns < LOOK_LAST_NS / 2 ? 2 * pause_ns
+                                             : LOOK_LAST_NS;
+    next_look_ns = now_ns + pause_ns;
+}

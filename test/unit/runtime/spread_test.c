@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks move from where many are to where at least two fewer are, and to nowhere else. */
+#include "runtime/spread.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 7, CPUS = 3 };
+
+static weft_cpus_t masks(int first, int end)
+{
+    weft_cpus_t cpus = {{0}};
+    for (int cpu = first; cpu < end; cpu++)
+        weft_cpus_put(&cpus, cpu);
+    return cpus;
+}
+
+static void balanced_ranks_stay(void **state)
+{
+    (void)state;
+    const int processors[] = {0, 1, 0, 1, 0};
+    weft_cpus_t both = masks(0, 2);
+    assert_int_equal(weft_spread_target(&both, processors, 5, 0), -1);
+    assert_int_equal(weft_spread_target(&both, processors, 5, 1), -1);
+    assert_int_equal(weft_spread_target(&both, processors, 4, 0), -1);
+}
+
+static void the_emptiest_is_taken(void **state)
+{
+    (void)state;
+    const int processors[] = {0, 0, 0, 70, 70, 0};
+    weft_cpus_t all = masks(0, 2);
+    weft_cpus_put(&all, 70);
+    assert_int_equal(weft_spread_target(&all, processors, 6, 0), 1);
+    assert_int_equal(weft_spread_target(&all, processors, 6, 70), 1);
+}
+
+static void only_allowed_ones_are_taken(void **state)
+{
+    (void)state;
+    const int processors[] = {0, 0, 0, 0};
+    weft_cpus_t own = masks(0, 1), far = masks(4, 5);
+    assert_int_equal(weft_spread_target(&own, processors, 4, 0), -1);
+    assert_int_equal(weft_spread_target(&far, processors, 4, 0), 4);
+}
+
+static void unknown_ranks_do_not_count(void **state)
+{
+    (void)state;
+    const int processors[] = {0, -1, -1, -1};
+    weft_cpus_t both = masks(0, 2);
+    assert_int_equal(weft_spread_target(&both, processors, 4, 0), -1);
+}
+
+/* From wherever they start, one move after the other. */
+static void moves_come_to_an_end(void **state)
+{
+    (void)state;
+    weft_cpus_t all = masks(0, CPUS);
+    for (int start = 0; start < CPUS * CPUS * CPUS; start++) {
+        int processors[RANKS], counts[CPUS] = {0}, moves = 0;
+        for (int i = 0; i < RANKS; i++)
+            processors[i] = i % 3 == 0 ? start % CPUS : i % 3 == 1 ? start / 3 % CPUS : start / 9;
+        for (int i = 0, stays = 0; stays < RANKS; i = (i + 1) % RANKS) {
+            int target = weft_spread_target(&all, processors, RANKS, processors[i]);
+            stays = target < 0 ? stays + 1 : 0;
+            if (target >= 0)
+                processors[i] = target;
+            assert_in_range(moves += target >= 0, 0, RANKS);
+        }
+        for (int i = 0; i < RANKS; i++)
+            counts[processors[i]]++;
+        for (int cpu = 0; cpu < CPUS; cpu++)
+            assert_in_range(counts[cpu], RANKS / CPUS, RANKS / CPUS + 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(balanced_ranks_stay),         cmocka_unit_test(the_emptiest_is_taken),
+        cmocka_unit_test(only_allowed_ones_are_taken), cmocka_unit_test(unknown_ranks_do_not_count),
+        cmocka_unit_test(moves_come_to_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
