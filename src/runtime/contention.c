@@ -11,17 +11,21 @@ enum {
      * on Linux, by the number of cores). Ranks that wait for each other pass the core on within
      * microseconds. */
     DEAR_YIELD_NS = 400000,
+    TURN_NS = 100000,  /* that another rank may take where ranks wake each other */
     SHORT_YIELDS = 64, /* so many in a row show that no other process computes on this core */
     WAITS_FIRST = 64,
     WAITS_MOST = 1 << 16,
     DEAR_WAITS_MOST = 1 << 12, /* to try again costs a slice of some 4 ms: 1 us for each wait */
 };
 
-void wefti_contention_open(weft_contention_t *contention, bool ranks_exceed_cores)
+void wefti_contention_open(weft_contention_t *contention, int ranks_per_core)
 {
-    *contention = (weft_contention_t){.is_oversubscribed = {.next = WAITS_FIRST},
-                                      .yields_are_dear = {.next = WAITS_FIRST},
-                                      .long_yields_believed = ranks_exceed_cores ? 2 : 1};
+    int64_t turns_ns = (int64_t)ranks_per_core * TURN_NS;
+    *contention =
+        (weft_contention_t){.is_oversubscribed = {.next = WAITS_FIRST},
+                            .yields_are_dear = {.next = WAITS_FIRST},
+                            .long_yields_believed = ranks_per_core > 1 ? 2 : 1,
+                            .dear_yield_ns = turns_ns > DEAR_YIELD_NS ? turns_ns : DEAR_YIELD_NS};
 }
 
 static void believe(weft_belief_t *belief, int most)
@@ -55,7 +59,7 @@ void wefti_contention_note_yield(weft_contention_t *contention, int64_t elapsed_
 {
     if (elapsed_ns > CONTENDED_YIELD_NS)
         believe(&contention->is_oversubscribed, WAITS_MOST);
-    if (elapsed_ns > DEAR_YIELD_NS)
+    if (elapsed_ns > contention->dear_yield_ns)
         count_long_yield(contention);
     else
         count_short_yield(contention);

@@ -10,7 +10,8 @@
  *                     soon as a message wakes it; a process that yields waits for milliseconds
  *                     until the other one's slice is over. When oversubscribed it takes two such
  *                     yields in a row: there yields are worth more, and during a single long one
- *                     processes of another scheduler group may have had the core.
+ *                     processes of another scheduler group may have had the core. With many ranks
+ *                     a core all of them may have had it, which takes long enough.
  *
  * A belief that proves true again after it has run out is held for twice as many waits, so that on
  * average the yields that find out cost little; many short yields halve that number.
@@ -30,10 +31,11 @@ typedef struct weft_contention {
     weft_belief_t is_oversubscribed, yields_are_dear;
     int long_yields, short_yields; /* in a row */
     int long_yields_believed;      /* so many show that yields are dear */
+    int64_t dear_yield_ns;         /* a longer yield is one of them */
 } weft_contention_t;
 
-/** `ranks_exceed_cores`: as start-up counted them on this host. */
-void wefti_contention_open(weft_contention_t *contention, bool ranks_exceed_cores);
+/** `ranks_per_core`: as start-up counted them on this host, rounded up; 1 if cores are enough. */
+void wefti_contention_open(weft_contention_t *contention, int ranks_per_core);
 
 /** To be called when a wait begins, after each sleep in it but the first (a wait for a collective
  * of many steps is as many waits), and when a loop of tests has come to a yield. */

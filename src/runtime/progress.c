@@ -131,7 +131,8 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
 {
     doorbell = shared_doorbell == NULL ? &private_doorbell : shared_doorbell;
     bool is_short = weft_world.is_oversubscribed;
-    wefti_contention_open(&contention, is_short);
+    int ranks_per_core = weft_world.ranks_per_core > 2 ? weft_world.ranks_per_core : 2;
+    wefti_contention_open(&contention, is_short ? ranks_per_core : 1);
     int64_t poll_ns = measure_poll();
     spin_limit_contended = polls_within(poll_ns, SPIN_OVERSUBSCRIBED_NS, SPIN_OVERSUBSCRIBED);
     spin_limit = is_short ? spin_limit_contended : polls_within(poll_ns, SPIN_ALONE_NS, SPIN_ALONE);

@@ -69,7 +69,8 @@ struct weft_world {
     const char *job_id;        /* names the job on this host; fit for file names */
     int appnum, universe_size; /* negative: not known */
     /* Of the transport within the host, the same on all its ranks. */
-    bool is_oversubscribed;         /* ranks of this host outnumber the cores they may use */
+    bool is_oversubscribed;         /* ranks of this host outnumber the cores they may use; */
+    int ranks_per_core;             /* by so much, rounded up; 0: not known */
     bool has_asymmetric_fence;      /* of base/futex.h, opened by all ranks of this host */
     atomic_uint *senders_fence;     /* where they share weft_senders_fence; NULL: alone */
     struct weft_doorbell *doorbell; /* where peers wake this process; NULL: nowhere */

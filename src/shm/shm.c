@@ -432,8 +432,10 @@ static void agree_on_waiting(weft_world_t *world)
             world->has_asymmetric_fence = false;
     }
     int cores = weft_cpus_count(&cpus);
-    world->is_oversubscribed =
-        world->is_oversubscribed || shm.segment.ranks > (cores < quota ? cores : quota);
+    if (quota < cores)
+        cores = quota;
+    world->is_oversubscribed = world->is_oversubscribed || shm.segment.ranks > cores;
+    world->ranks_per_core = (shm.segment.ranks + cores - 1) / cores;
 }
 
 /* Where the sender and the receiver take turns on a core, one copy is better than two; but a short

@@ -86,6 +86,25 @@ static void a_wait_sleeps_at_once_beside_a_process_that_computes(void **unused)
     assert_in_range(yields_of(WAITS, SLICE_NS), 1, WAITS / 2000);
 }
 
+/* Sixteen ranks on a core take their turns, which is long but no sign of others. */
+static void turns_of_many_ranks_are_not_dear(void **unused)
+{
+    (void)unused;
+    enum { TURNS_NS = 1500000 };
+    weft_contention_t few, many;
+    wefti_contention_open(&few, 2);
+    wefti_contention_open(&many, 16);
+    for (int i = 0; i < 10; i++) {
+        wefti_contention_note_yield(&few, TURNS_NS);
+        wefti_contention_note_yield(&many, TURNS_NS);
+    }
+    assert_true(wefti_yields_are_dear(&few));
+    assert_false(wefti_yields_are_dear(&many));
+    wefti_contention_note_yield(&many, SLICE_NS);
+    wefti_contention_note_yield(&many, SLICE_NS);
+    assert_true(wefti_yields_are_dear(&many));
+}
+
 /* When oversubscribed, one slice may have gone to another scheduler group. */
 static void one_slice_is_no_sign_where_cores_are_short(void **unused)
 {
@@ -93,7 +112,7 @@ static void one_slice_is_no_sign_where_cores_are_short(void **unused)
     open_progress(true);
     yield_ns = SLICE_NS;
     weft_contention_t contention;
-    wefti_contention_open(&contention, true);
+    wefti_contention_open(&contention, 2);
     wefti_contention_note_yield(&contention, SLICE_NS);
     wefti_contention_note_yield(&contention, BRIEF_NS);
     wefti_contention_note_yield(&contention, SLICE_NS);
@@ -133,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_wait_yields_where_nobody_computes),
         cmocka_unit_test(a_wait_sleeps_at_once_beside_a_process_that_computes),
         cmocka_unit_test(one_slice_is_no_sign_where_cores_are_short),
+        cmocka_unit_test(turns_of_many_ranks_are_not_dear),
         cmocka_unit_test(yields_come_back_when_the_process_has_gone),
         cmocka_unit_test(tests_yield_rarely_where_yields_are_dear)};
     weft_config_read();
