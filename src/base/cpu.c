@@ -108,3 +108,16 @@ int weft_cpu_quota(void)
             least = quota;
     }
 }
+
+/* "0.20 0.18 0.12 1/80 11206": the fourth number. */
+int weft_cpu_runnable(void)
+{
+    int runnable;
+    FILE *file = fopen("/proc/loadavg", "re");
+    if (file == NULL)
+        return -1;
+    if (fscanf(file, "%*f %*f %*f %d/", &runnable) != 1)
+        runnable = -1;
+    fclose(file);
+    return runnable;
+}

@@ -34,6 +34,10 @@ int weft_cpus_count(const weft_cpus_t *cpus);
 /** Processors that the control group's quota pays for, rounded up; INT_MAX when there is none. */
 int weft_cpu_quota(void);
 
+/** Threads of the whole machine that run, or would run if there were a processor for them; -1: the
+ *  system does not say. */
+int weft_cpu_runnable(void);
+
 static inline void weft_cpu_relax(void)
 {
 #if defined(__x86_64__)

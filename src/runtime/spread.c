@@ -8,10 +8,12 @@
 
 enum {
     RANKS_MOST = 256,
-    MOVES = 16, /* of a rank: where the kernel has other ideas, it may have its way */
-    LOOK_FIRST_NS = 50000,
+    MOVES = 16,              /* of a rank: where the kernel has other ideas, it may have its way */
+    LOOK_FIRST_NS = 50000,   /* between two looks; twice as long each time, up to */
+    LOOK_AGAIN_NS = 2000000, /* where a move has to wait */
     LOOK_LAST_NS = 10000000,
     BETWEEN_MOVES_NS = 50000, /* of any two ranks: each move is seen before the next */
+    HOLD_NS = 1000000000,
 };
 
 weft_spread_place_t weft_spread_place;
@@ -51,6 +53,13 @@ static int target_of(const weft_cpus_t *allowed, int own)
     return weft_spread_target(allowed, processors, weft_spread_place.ranks, own);
 }
 
+/* Do others compute on this machine? */
+static bool has_strangers(void)
+{
+    int runnable = weft_cpu_runnable();
+    return runnable < 0 || runnable > weft_spread_place.ranks;
+}
+
 /* Is it this rank's turn to move? */
 static bool takes_turn(int64_t now_ns)
 {
@@ -74,19 +83,21 @@ static bool move_to(int cpu, const weft_cpus_t *allowed)
     return set_mask(&only) && set_mask(allowed);
 }
 
-/* True: this rank has moved. */
-static bool move_if_better(int own, int64_t now_ns)
+/* Moves this rank if that is better. Returns the longest pause before the next look. */
+static int64_t move_if_better(int own, int64_t now_ns)
 {
     weft_cpus_t allowed = {{0}};
     if (sched_getaffinity(0, sizeof(allowed), (cpu_set_t *)(void *)&allowed) != 0) {
         moves = MOVES;
-        return false;
+        return LOOK_LAST_NS;
     }
     int target = target_of(&allowed, own);
-    if (target < 0 || !takes_turn(now_ns))
-        return false;
+    if (target < 0)
+        return LOOK_LAST_NS;
+    if (has_strangers() || !takes_turn(now_ns))
+        return LOOK_AGAIN_NS;
     moves = move_to(target, &allowed) ? moves + 1 : MOVES;
-    return true;
+    return LOOK_FIRST_NS;
 }
 
 void weft_spread_look(int64_t now_ns)
@@ -97,9 +108,13 @@ void weft_spread_look(int64_t now_ns)
     int own = sched_getcpu();
     atomic_store_explicit(weft_spread_place.processor(weft_spread_place.rank), own + 1,
                           memory_order_relaxed);
-    bool has_moved = moves < MOVES && move_if_better(own, now_ns);
-    pause_ns = has_moved                     ? LOOK_FIRST_NS
-               : pause_ns < LOOK_LAST_NS / 2 ? 2 * pause_ns
-                                             : LOOK_LAST_NS;
+    int64_t most_ns = moves < MOVES ? move_if_better(own, now_ns) : LOOK_LAST_NS;
+    pause_ns = 2 * pause_ns < most_ns ? 2 * pause_ns : most_ns;
     next_look_ns = now_ns + pause_ns;
+}
+
+void weft_spread_hold(int64_t now_ns)
+{
+    if (weft_spread_place.ranks > 0)
+        atomic_store(weft_spread_place.moved_ns, (unsigned long long)(now_ns + HOLD_NS));
 }

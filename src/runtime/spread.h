@@ -29,6 +29,9 @@ extern weft_spread_place_t weft_spread_place;
  * every few microseconds. */
 void weft_spread_look(int64_t now_ns);
 
+/** This rank has noticed processes of others: none moves for a while. */
+void weft_spread_hold(int64_t now_ns);
+
 /** The processor of `allowed` to which the rank on processor `own` should move, if `processors`
  * ([ranks], -1: not known) are where all run; -1: it should stay. O(ranks * allowed processors). */
 int weft_spread_target(const weft_cpus_t *allowed, const int *processors, int ranks, int own);
