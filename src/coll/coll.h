@@ -90,8 +90,8 @@ int weft_coll_plans_kept(const weft_comm_t *comm);
 int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out);
 
 /** Make a persistent request, inactive; `start` of its functions begins the collective. All ranks
- * prepare in the same order, but may start in any (MPI 5.0 section 6.13). Blocks. Returns MPI_SUCCESS or
- * MPI_ERR_NO_MEM. */
+ * prepare in the same order, but may start in any (MPI 5.0 section 6.13). Blocks. Returns
+ * MPI_SUCCESS or MPI_ERR_NO_MEM. */
 int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out);
 
 /** Called at start-up. Returns MPI_SUCCESS, or MPI_ERR_INTERN with a text. */

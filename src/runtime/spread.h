@@ -4,8 +4,8 @@
  * three on one core and one on another, and as none of them ever leaves a core idle, waiting as
  * they do by yielding, the kernel may need tens of milliseconds to mend that; meanwhile four ranks
  * on two cores take 3.5 us for a barrier instead of 1.8. So each rank shows now and then on which
- * core it runs, and one that sees a core with at least two ranks fewer moves there. It stays free to
- * run anywhere: its mask is as before. Where other processes compute as well, the kernel knows
+ * core it runs, and one that sees a core with at least two ranks fewer moves there. It stays free
+ * to run anywhere: its mask is as before. Where other processes compute as well, the kernel knows
  * better, since a core with few ranks may be theirs.
  */
 #ifndef WEFT_RUNTIME_SPREAD_H

@@ -26,6 +26,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+enum { WEFT_MUTUAL_TRY = 8 }; /* messages of a try */
+
 /** What the leader shows for messages of a size: nothing, or 1 + a weft_path_t. */
 typedef atomic_uchar weft_shown_path_t;
 
@@ -70,10 +72,9 @@ void weft_mutual_begin(weft_mutual_choice_t *choice, weft_mutual_path_t *pair, w
 /** A message of the run has come. True: that is enough, and the run is to be ended. */
 static inline bool weft_mutual_count(weft_mutual_path_t *pair, size_t bytes)
 {
-    enum { MESSAGES_A_TRY = 8 };
     pair->run.messages++;
     pair->run.bytes += bytes;
-    return pair->is_try && pair->run.messages == MESSAGES_A_TRY;
+    return pair->is_try && pair->run.messages == WEFT_MUTUAL_TRY;
 }
 
 static inline bool weft_mutual_is_on(const weft_mutual_path_t *pair)

@@ -112,8 +112,8 @@ static inline int weft_wall_of(weft_comm_t *comm, weft_wall_t **out)
 }
 
 /** Agree with the other members, all of which make the same call, on a wall for a persistent
- * collective alone; its starts have no order among those of other calls. *out: NULL if a member does
- * not want one, or if there is none. Returns MPI_SUCCESS, or the error of the agreement. */
+ * collective alone; its starts have no order among those of other calls. *out: NULL if a member
+ * does not want one, or if there is none. Returns MPI_SUCCESS, or the error of the agreement. */
 int weft_wall_take(weft_comm_t *comm, bool is_wanted, weft_wall_t **out);
 
 /** This member starts no more on such a wall. */
@@ -131,8 +131,8 @@ int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_ar
 int weft_wall_begin(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
                     weft_request_t **out);
 
-/** Make an inactive request that runs such a plan at each start, on a wall of its own, which it gives
- * back when it is freed. MPI_ERR_NO_MEM with a text: then the wall is the caller's. */
+/** Make an inactive request that runs such a plan at each start, on a wall of its own, which it
+ * gives back when it is freed. MPI_ERR_NO_MEM with a text: then the wall is the caller's. */
 int weft_wall_request_prepare(weft_wall_t *wall, weft_plan_t *plan, const weft_coll_args_t *args,
                               weft_request_t **out);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which wall a communicator or a persistent request gets. The members say by messages which walls are free at each of them,
- * and take the first that is free at all. A rank may write to its strip of that wall only when
- * nobody reads it any more for an earlier communicator: so the last thing that a member does on a
- * wall is a post without data, and a wall is free again when all members have made it.
+ * Which wall a communicator or a persistent request gets. The members say by messages which walls
+ * are free at each of them, and take the first that is free at all. A rank may write to its strip
+ * of that wall only when nobody reads it any more for an earlier communicator: so the last thing
+ * that a member does on a wall is a post without data, and a wall is free again when all members
+ * have made it.
  */
 #include "coll/wall/wall.h"
 

@@ -3,8 +3,8 @@
  * Nonblocking collectives on walls. Posts have one order on a wall, so the calls on it are done one
  * after the other, in the order in which they begin, which is the same at all members. A blocking
  * call waits until those before it are done. Persistent collectives may be started in another order
- * by each member, so each has a wall of its own, or is a plan of messages. A step is made in a round of progress, as soon as
- * there is room for its post and the posts that it awaits are there.
+ * by each member, so each has a wall of its own, or is a plan of messages. A step is made in a
+ * round of progress, as soon as there is room for its post and the posts that it awaits are there.
  */
 #include "coll/wall/wall_call.h"
 
