@@ -66,10 +66,12 @@ said=$(timeout 110 "$BUILD/mpirun" --enable-recovery --max-restarts 1 -np 2 "$py
 [ $? = 137 ] && [ "${said#*rank 1 *is lost; ending the job, as --max-restarts is 1}" != "$said" ] ||
     { echo "one death more than restarts: $said"; failures=$((failures + 1)); }
 
-# Over gloo under mpirun, and over Weft under torchrun. Lines that begin with a blank tell times.
+# Over gloo under mpirun, and over Weft under torchrun. Lines that begin with a blank tell times. With gloo, one of some 30
+# processes is aborted when it exits, behind its result, by a thread of torch's ("terminate called without an active exception"),
+# also where Weft's back end is not installed; so its errors are not compared.
 for example in torch/all_reduce torch/train_ddp torch/train_fsdp torch/pipeline torch/routing parallel/data_parallel \
     parallel/tensor_parallel parallel/pipeline_parallel parallel/expert_parallel; do
-    gloo=$(timeout 110 "$BUILD/mpirun" -np 3 "$python" "$SOURCE/examples/$example.py" gloo 2>&1 | sed '/^ /d')
+    gloo=$(timeout 110 "$BUILD/mpirun" -np 3 "$python" "$SOURCE/examples/$example.py" gloo 2>/dev/null | sed '/^ /d')
     weft=$(timeout 110 "$python" -m torch.distributed.run --standalone --nproc-per-node=3 \
         "$SOURCE/examples/$example.py" weft 2>/dev/null | sed '/^ /d')
     case $weft in
