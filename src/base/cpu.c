@@ -41,6 +41,11 @@ weft_cpus_t weft_cpus_allowed(void)
     return cpus;
 }
 
+bool weft_cpus_run_on(const weft_cpus_t *cpus)
+{
+    return sched_setaffinity(0, sizeof(*cpus), (const cpu_set_t *)(const void *)cpus) == 0;
+}
+
 void weft_cpus_add(weft_cpus_t *to, const weft_cpus_t *more)
 {
     for (int i = 0; i < WEFT_CPU_WORDS; i++)

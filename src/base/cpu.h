@@ -27,6 +27,9 @@ static inline void weft_cpus_put(weft_cpus_t *cpus, int cpu)
 /** The processors of this process's affinity mask. */
 weft_cpus_t weft_cpus_allowed(void);
 
+/** Let the calling thread run on these processors alone; false: the kernel refuses. */
+bool weft_cpus_run_on(const weft_cpus_t *cpus);
+
 void weft_cpus_add(weft_cpus_t *to, const weft_cpus_t *more);
 
 int weft_cpus_count(const weft_cpus_t *cpus);

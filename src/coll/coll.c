@@ -457,25 +457,20 @@ int weft_coll_begin(weft_coll_t coll, const weft_coll_args_t *args, weft_request
     return err;
 }
 
-/* *is_over: the request is made; else it is to be one of messages. */
-static int prepare_on_wall(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out,
-                           bool *is_over)
+/* *out stays NULL if the call does without a wall. */
+static int prepare_on_wall(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_wall_t *wall;
-    weft_plan_t *plan;
-    *is_over = false;
+    weft_plan_t *plan = NULL;
     int err = weft_wall_take(args->comm, suits_wall(args), &wall);
     if (err != MPI_SUCCESS || wall == NULL)
         return err;
     err = plan_for(coll, args, wall, &plan);
-    if (err == MPI_SUCCESS) {
-        if (plan->on_wall != NULL) {
-            err = weft_wall_request_prepare(wall, plan, args, out);
-            *is_over = err == MPI_SUCCESS;
-        }
+    if (err == MPI_SUCCESS && plan->on_wall != NULL)
+        err = weft_wall_request_prepare(wall, plan, args, out);
+    if (plan != NULL)
         weft_plan_release(plan);
-    }
-    if (!*is_over)
+    if (*out == NULL)
         weft_wall_give(wall);
     return err;
 }
@@ -483,11 +478,11 @@ static int prepare_on_wall(weft_coll_t coll, const weft_coll_args_t *args, weft_
 int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_request_t **out)
 {
     weft_plan_t *plan;
-    bool is_over = false;
     int err = check_call(coll, args, WEFT_CALL_PERSISTENT);
+    *out = NULL;
     if (err == MPI_SUCCESS && may_request_wall(coll, args))
-        err = prepare_on_wall(coll, args, out, &is_over);
-    if (is_over)
+        err = prepare_on_wall(coll, args, out);
+    if (*out != NULL)
         return MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = plan_for(coll, args, NULL, &plan);

@@ -358,8 +358,7 @@ int weft_engine_prepare(weft_plan_t *plan, const weft_coll_args_t *args, int tag
     int err = create_run(plan, args, &place, &run);
     if (err != MPI_SUCCESS)
         return err;
-    run->request.is_persistent = true;
-    run->request.is_active = false;
+    weft_request_make_persistent(&run->request);
     *out = &run->request;
     return MPI_SUCCESS;
 }

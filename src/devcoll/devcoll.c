@@ -175,8 +175,7 @@ static int devcoll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_
     int err = create_whole(coll, args, plan, tag, &task);
     if (err != MPI_SUCCESS)
         return err;
-    task->request.is_persistent = true;
-    task->request.is_active = false;
+    weft_request_make_persistent(&task->request);
     *out = &task->request;
     return MPI_SUCCESS;
 }

@@ -100,6 +100,13 @@ static inline void weft_request_forget_error(weft_request_t *request)
     request->why = NULL;
 }
 
+/** A request that has not begun becomes a persistent one, inactive until it is started. */
+static inline void weft_request_make_persistent(weft_request_t *request)
+{
+    request->is_persistent = true;
+    request->is_active = false;
+}
+
 /** Make the shared part of an inactive persistent request active again. */
 static inline void weft_request_restart(weft_request_t *request)
 {

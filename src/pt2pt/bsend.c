@@ -456,8 +456,7 @@ int weft_bsend_init(const weft_send_args_t *args, weft_request_t **out)
     if (persistent == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
     weft_request_init(&persistent->request, &persistent_ops, args->comm);
-    persistent->request.is_persistent = true;
-    persistent->request.is_active = false;
+    weft_request_make_persistent(&persistent->request);
     persistent->args = *args;
     persistent->sent = NULL;
     weft_type_retain(args->type);

@@ -323,8 +323,7 @@ int weft_precv_init(const weft_recv_args_t *args, int partitions, weft_request_t
     if (precv == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a partitioned receive");
     weft_request_init(&precv->request, &precv_ops, args->comm);
-    precv->request.is_persistent = true;
-    precv->request.is_active = false;
+    weft_request_make_persistent(&precv->request);
     precv->args = *args;
     precv->partitions = partitions;
     precv->partition_bytes = args->count * args->type->size;

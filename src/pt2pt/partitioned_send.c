@@ -89,8 +89,7 @@ int weft_psend_init(const weft_send_args_t *args, int partitions, weft_request_t
         return err;
     }
     weft_request_init(&psend->request, &psend_ops, args->comm);
-    psend->request.is_persistent = true;
-    psend->request.is_active = false;
+    weft_request_make_persistent(&psend->request);
     psend->args = *args;
     psend->args.context = wefti_channel_context(channel);
     psend->stride = (ptrdiff_t)args->count * args->type->extent;

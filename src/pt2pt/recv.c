@@ -483,9 +483,8 @@ int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)
     int err = wefti_recv_create(args, &recv);
     if (err != MPI_SUCCESS)
         return err;
-    recv->request.is_persistent = true;
+    weft_request_make_persistent(&recv->request);
     recv->may_pend = true;
-    recv->request.is_active = false;
     *out = &recv->request;
     return MPI_SUCCESS;
 }

@@ -480,8 +480,7 @@ int weft_send_init(const weft_send_args_t *args, weft_request_t **out)
     int err = create_send(args, &send);
     if (err != MPI_SUCCESS)
         return err;
-    send->request.is_persistent = true;
-    send->request.is_active = false;
+    weft_request_make_persistent(&send->request);
     *out = &send->request;
     return MPI_SUCCESS;
 }

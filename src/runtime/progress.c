@@ -210,9 +210,11 @@ static void progress_yield(void)
     int64_t elapsed_ns = weft_clock_ns() - start;
     weft_lock();
     wefti_contention_note_yield(&contention, elapsed_ns);
-    if (weft_world.is_oversubscribed && wefti_yields_are_dear(&contention))
+    if (!weft_world.is_oversubscribed)
+        return;
+    if (wefti_yields_are_dear(&contention))
         weft_spread_hold(start + elapsed_ns);
-    else if (weft_world.is_oversubscribed)
+    else
         weft_spread_look(start + elapsed_ns);
 }
 

@@ -69,18 +69,13 @@ static bool takes_turn(int64_t now_ns)
                                           (unsigned long long)now_ns);
 }
 
-static bool set_mask(const weft_cpus_t *mask)
-{
-    return sched_setaffinity(0, sizeof(*mask), (const cpu_set_t *)(const void *)mask) == 0;
-}
-
 /* The program may have changed its mask, so it is asked for each time. */
 static bool move_to(int cpu, const weft_cpus_t *allowed)
 {
     weft_cpus_t only = {{0}};
     weft_cpus_put(&only, cpu);
     WEFT_LOG(WEFT_DEBUG, "progress", "moving to processor %d, where fewer ranks run", cpu);
-    return set_mask(&only) && set_mask(allowed);
+    return weft_cpus_run_on(&only) && weft_cpus_run_on(allowed);
 }
 
 /* Moves this rank if that is better. Returns the longest pause before the next look. */

@@ -116,7 +116,7 @@ static inline int weft_wall_of(weft_comm_t *comm, weft_wall_t **out)
  * does not want one, or if there is none. Returns MPI_SUCCESS, or the error of the agreement. */
 int weft_wall_take(weft_comm_t *comm, bool is_wanted, weft_wall_t **out);
 
-/** This member starts no more on such a wall. */
+/** This member begins no more on the wall: the request or communicator that has it goes. */
 void weft_wall_give(weft_wall_t *wall);
 
 /** All members will do without the wall soon, since this one has memory that does not suit it; all

@@ -89,7 +89,7 @@ static uint32_t free_walls(void)
 }
 
 /* The communicator may be gone. */
-static void leave(weft_wall_t *wall)
+void weft_wall_give(weft_wall_t *wall)
 {
     wall->comm = NULL;
     wall->stamp = 0;
@@ -103,7 +103,7 @@ static void release_use(weft_comm_t *comm, void *state)
     weft_wall_use_t *use = state;
     (void)comm;
     if (use->wall != NULL)
-        leave(use->wall);
+        weft_wall_give(use->wall);
     weft_free(use);
 }
 
@@ -275,7 +275,7 @@ int weft_wall_find(weft_comm_t *comm, weft_wall_t **out)
     if (use == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a collective");
     if (use->wall != NULL) { /* it has been taken down */
-        leave(use->wall);
+        weft_wall_give(use->wall);
         use->wall = NULL;
         use->next_try = NEVER;
     }
@@ -294,11 +294,6 @@ int weft_wall_take(weft_comm_t *comm, bool is_wanted, weft_wall_t **out)
         is_wanted && !weft_device_may_come() && __builtin_popcount(free_walls()) > WEFT_WALLS / 2;
     *out = NULL;
     return is_possible(comm) ? agree(comm, is_willing, out) : MPI_SUCCESS;
-}
-
-void weft_wall_give(weft_wall_t *wall)
-{
-    leave(wall);
 }
 
 int weft_wall_prepare(weft_comm_t *comm)

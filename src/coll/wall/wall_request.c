@@ -250,8 +250,7 @@ int weft_wall_request_prepare(weft_wall_t *wall, weft_plan_t *plan, const weft_c
     wall_request_t *its = create_request(wall, plan, args);
     if (its == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a request");
-    its->request.is_persistent = true;
-    its->request.is_active = false;
+    weft_request_make_persistent(&its->request);
     *out = &its->request;
     return MPI_SUCCESS;
 }

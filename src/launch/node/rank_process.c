@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -86,7 +85,7 @@ static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
     connect_standard_files(start);
     fcntl(start->notes, F_SETFD, 0); /* the program inherits it */
     if (start->cores != NULL)
-        sched_setaffinity(0, sizeof(*start->cores), (const cpu_set_t *)start->cores);
+        weft_cpus_run_on(start->cores);
     if (start->directory != NULL && chdir(start->directory) != 0)
         give_up(failure, start->directory);
     setrlimit(RLIMIT_NOFILE, &ranks->open_files);
