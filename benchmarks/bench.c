@@ -369,12 +369,27 @@ static bool open_device(const bench_options_t *options)
     return all_open;
 }
 
+static void init(bool has_threads, int *argc, char ***argv)
+{
+    int provided = MPI_THREAD_SINGLE;
+
+    if (!has_threads) {
+        MPI_Init(argc, argv);
+        return;
+    }
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+    if (provided < MPI_THREAD_MULTIPLE) {
+        fprintf(stderr, "this library has no MPI_THREAD_MULTIPLE\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+}
+
 int bench_main(const bench_test_t *tests, int count, int argc, char **argv)
 {
     bench_t bench = {.slots = 1};
     int code = 2;
 
-    MPI_Init(&argc, &argv);
+    init(tests->has_threads, &argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.ranks);
     if (!bench_options_parse(tests, argc, argv, bench.rank == 0, &bench.options))

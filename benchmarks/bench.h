@@ -29,6 +29,8 @@ typedef struct bench_options {
     int iterations; /* 0: the test's own number */
     int warmup;     /* -1: a tenth of the iterations */
     int window;     /* messages under way at once, for the bandwidth tests */
+    int threads;    /* of each rank, for the tests with threads */
+    int depth;      /* other receives or messages, for the tests of queues */
     double limit_s; /* most seconds that one size may take; 0: no limit */
     bool is_full, is_checked, is_json;
 
@@ -63,6 +65,7 @@ typedef struct bench_test {
     bool has_no_size;                   /* one line, without a size: a barrier */
     bool takes_vector;                  /* --vector */
     bool has_blocks;                    /* buffers have room for a message of each rank */
+    bool has_threads;                   /* several threads call MPI at the same time */
     int min_ranks;
     int iterations, large_iterations; /* up to 8 KiB, above */
 

@@ -14,6 +14,7 @@ static const char bench_help[] =
     "  -s LIST     these sizes: 0,8,1K,64K\n"
     "  -i N        timed iterations          -x N  untimed ones before them\n"
     "  -W N        messages in a window      -t S  at most about S seconds a size\n"
+    "  -T N        threads of a rank         --depth N  receives or messages in a queue\n"
     "  -f          also least, greatest, iterations\n"
     "  -c          check the results         --json, -j  a JSON object a line\n"
     "  -d TYPE     cuda: buffers in device memory; managed: in managed memory\n"
@@ -26,7 +27,7 @@ static const char bench_help[] =
     "  --vector BLOCK:STRIDE  messages are blocks of BLOCK bytes, one every STRIDE bytes\n"
     "  --lead SEND:RECEIVE    host memory begins so many bytes into a page; malloc's 16:16\n";
 
-enum { STAGED = 256, TURNS, VECTOR, LEAD };
+enum { STAGED = 256, TURNS, VECTOR, LEAD, DEPTH };
 
 /* "64K" in bytes; false if the text is no size, or a character other than `stop` follows it. */
 static bool parse_size(const char *text, char stop, size_t *out, const char **rest)
@@ -131,6 +132,10 @@ static bool parse_option(int letter, const char *text, bench_options_t *out, siz
         return parse_count(text, 0, &out->warmup);
     case 'W':
         return parse_count(text, 1, &out->window);
+    case 'T':
+        return parse_count(text, 1, &out->threads);
+    case DEPTH:
+        return parse_count(text, 1, &out->depth);
     case 't':
         return parse_seconds(text, &out->limit_s);
     case 'f':
@@ -185,13 +190,16 @@ static bool has_whole_blocks(const bench_options_t *options)
 
 static bool parse_words(int argc, char **argv, bench_options_t *out, size_t range[2])
 {
-    static const struct option longer[] = {
-        {"json", no_argument, NULL, 'j'},          {"staged", no_argument, NULL, STAGED},
-        {"turns", required_argument, NULL, TURNS}, {"vector", required_argument, NULL, VECTOR},
-        {"lead", required_argument, NULL, LEAD},   {NULL, 0, NULL, 0}};
+    static const struct option longer[] = {{"json", no_argument, NULL, 'j'},
+                                           {"staged", no_argument, NULL, STAGED},
+                                           {"turns", required_argument, NULL, TURNS},
+                                           {"vector", required_argument, NULL, VECTOR},
+                                           {"lead", required_argument, NULL, LEAD},
+                                           {"depth", required_argument, NULL, DEPTH},
+                                           {NULL, 0, NULL, 0}};
     int letter;
 
-    while ((letter = getopt_long(argc, argv, "m:s:i:x:W:t:fcjd:M:", longer, NULL)) != -1)
+    while ((letter = getopt_long(argc, argv, "m:s:i:x:W:T:t:fcjd:M:", longer, NULL)) != -1)
         if (!parse_option(letter, optarg, out, range))
             return false;
     return parse_placement(argv + optind, argc - optind, out);
@@ -203,7 +211,8 @@ bool bench_options_parse(const bench_test_t *test, int argc, char **argv, bool i
     size_t range[2] = {test->min_bytes, test->max_bytes};
 
     opterr = is_talkative;
-    *out = (bench_options_t){.warmup = -1, .window = 64, .placement = {'H', 'H'}};
+    *out = (bench_options_t){
+        .warmup = -1, .window = 64, .threads = 4, .depth = 1000, .placement = {'H', 'H'}};
     if (!parse_words(argc, argv, out, range)) {
         if (is_talkative)
             fprintf(stderr, "usage: %s [OPTION...] [D H]\n%s", test->name, bench_help);

@@ -65,7 +65,9 @@ def first_match(path, pattern):
 
 def machine():
     """The machine's properties, without a name that would identify it."""
-    return {"cpu": first_match("/proc/cpuinfo", r"^model name\s*:\s*(.*)$") or platform.machine(),
+    cpu = first_match("/proc/cpuinfo", r"^model name\s*:\s*(.*)$") or platform.machine()
+    family, model = (first_match("/proc/cpuinfo", rf"^{key}\s*:\s*(\d+)$") for key in ("cpu family", "model"))
+    return {"cpu": f"{cpu} (family {family}, model {model})" if family else cpu,
             "cores": len(os.sched_getaffinity(0)),
             "is_virtual": bool(re.search(r"\bhypervisor\b", first_match("/proc/cpuinfo", r"^flags\s*:\s*(.*)$"))),
             "memory_GiB": round(int(first_match("/proc/meminfo", r"^MemTotal:\s*(\d+)") or 0) / 1048576),

@@ -24,6 +24,9 @@ LAYOUTS = ["vector4", "vector8", "vector24", "face", "particles", "pairs", "list
 
 JOBS = [Row("job", "weft_init", "", "wall", "ms", 1e3, False), Row("launch", None, "", "wall", "ms", 1e3, False)]
 
+# Four threads a rank.
+THREADS = [time_row("mt_latency", "8"), Row("mt_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True), time_row("mt_allreduce", "8")]
+
 FEW = [
     time_row("latency", "0,8,1K,4K,64K,1M"),
     Row("bw", "weft_bw", "1K,16K,64K,256K,1M,4M", "value", "MB/s", 1, True),
@@ -46,6 +49,10 @@ FEW = [
     time_row("allreduce_init", "8,64K"),
     time_row("neighbor_alltoall", "8,4K,64K"),
     time_row("neighbor_messages", "8,4K,64K"),
+    Row("overlap", "weft_iallreduce", "64K,1M", "second", "%", 1, True),
+    time_row("posted", "8"),
+    time_row("unexpected", "8"),
+    *THREADS,
     *[pack_row(direction, layout) for layout in LAYOUTS for direction in ("pack", "unpack")],
     *JOBS,
 ]
@@ -64,6 +71,7 @@ SHARED = [
     time_row("reduce_scatter", "8,64K"),
     time_row("scan", "8"),
     time_row("neighbor_alltoall", "8"),
+    THREADS[-1],
     *JOBS,
 ]
 
@@ -74,6 +82,7 @@ CROWDED = [
     time_row("bcast", "8"),
     time_row("alltoall", "8,4K"),
     time_row("allgather", "8"),
+    Row("idle", "weft_idle", "", "value", "%", 1, False),
     *JOBS,
 ]
 
@@ -116,7 +125,12 @@ def select(table, only, is_quick):
 
 
 def names():
-    return [row.name for row in FEW]
+    return list(dict.fromkeys(row.name for row in FEW + CROWDED))
+
+
+def named(name):
+    """The first row of this name."""
+    return next(row for row in FEW + CROWDED if row.name == name)
 
 
 def in_words(bytes):
@@ -130,6 +144,8 @@ def title(name, bytes):
     """The name of a row in tables and plots."""
     words = {"job": "whole job: init, finalize", "launch": "mpirun true", "rate": "message rate",
              "bw_malloc": "bw (malloc)", "bw_behind": "bw (16 B behind)",
-             "latency_behind": "latency (16 B behind)"}.get(name, name)
-    row = next(r for r in FEW if r.name == name)
-    return f"{words} {in_words(bytes)}" if row.sizes else words
+             "latency_behind": "latency (16 B behind)", "overlap": "iallreduce, hidden by computing",
+             "posted": "latency, 1000 receives posted before", "unexpected": "latency, 1000 messages unexpected",
+             "mt_latency": "latency, 4 threads", "mt_rate": "message rate, 4 threads", "mt_allreduce": "allreduce, 4 threads",
+             "idle": "processor of blocked ranks"}.get(name, name)
+    return f"{words} {in_words(bytes)}" if named(name).sizes else words

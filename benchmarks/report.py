@@ -7,8 +7,11 @@ import os
 import statistics
 
 import plan
+import targets
 
 COLOURS = ("#222222", "#d1495b", "#00798c", "#edae49", "#7b5ea7", "#3a7d44", "#b56576", "#5c80bc")
+
+LEAST = 1e-3        # stands for a figure that is zero: nothing is hidden, no processor is used
 
 BOUND = "sockets"   # bare_sockets, shown beside the libraries
 
@@ -45,16 +48,16 @@ def sections(data):
 
 
 def is_rate(name):
-    return next(row for row in plan.FEW if row.name == name).is_rate
+    return plan.named(name).is_rate
 
 
 def unit(name):
-    return next(row for row in plan.FEW if row.name == name).unit
+    return plan.named(name).unit
 
 
 def cost(name, values):
     """The figure that is compared: less is better, also for rates."""
-    median = statistics.median(values)
+    median = max(statistics.median(values), LEAST)
     return 1 / median if is_rate(name) else median
 
 
@@ -145,6 +148,8 @@ def table(data):
            f"below {near:g} ns, else far. {mixed} of {len(data['runs'])} runs saw a change and are left out.")
     for section in found:
         yield from section_text(data, section)
+    if settings.get("node"):
+        yield from targets.lines(data, mode_of, cost)
     if data.get("limits"):
         yield f"\n## Limits of the machine\n\nBy `node_limits.c`, at the beginning:\n\n```\n{data['limits']}```"
     yield "\nLibraries: " + "; ".join(dict.fromkeys(m["library"] for m in data["mpis"] if m["library"])) + "."
