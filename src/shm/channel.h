@@ -29,7 +29,7 @@
 #include "runtime/transport.h"
 #include "base/clock.h"
 #include "shm/mutual_path.h"
-#include "shm/ring_loss.h"
+#include "runtime/ring_loss.h"
 #include "shm/short_choice.h"
 
 #include <stdatomic.h>

@@ -9,7 +9,7 @@
 #include "runtime/world.h"
 #include "shm/channel.h"
 #include "shm/path_choice.h"
-#include "shm/ring_loss.h"
+#include "runtime/ring_loss.h"
 #include "shm/segment.h"
 #include "base/clock.h"
 #include "base/config.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A slow ring costs what it takes more than a good one, a fast ring a tenth, and disturbances
  * nothing. */
-#include "shm/ring_loss.h"
+#include "runtime/ring_loss.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How much time a sender or a receiver loses as long as there is the small ring alone (channel.h).
- * One of some tens of long packets is measured, and the fastest of four such samples counts for all
- * that came meanwhile: what a page fault or another process adds to one of them must not buy a
- * large ring, whose pages cost up to two milliseconds. Where the small ring is fast, a large one
- * makes messages some 10 % faster still (Zen 5: 1 MiB at 52 and 60 GB/s in both directions), so it
- * comes after some 100 MiB.
+ * How much time a sender or a receiver loses as long as it has a small ring alone (shm/channel.h
+ * has the reasons). One of some tens of long packets is measured, and the fastest of four such
+ * samples counts for all that came meanwhile: what a page fault or another process adds to one of
+ * them must not buy a large ring, whose pages cost up to two milliseconds. Where the small ring is
+ * fast, a large one makes messages some 10 % faster still (Zen 5: 1 MiB at 52 and 60 GB/s in both
+ * directions), so it comes after some 100 MiB.
  *
- * One of these belongs to one side of a channel; no thread safety.
+ * One of these belongs to one side of a channel, or to a member of a wall; no thread safety.
  */
-#ifndef WEFT_SHM_RING_LOSS_H
-#define WEFT_SHM_RING_LOSS_H
+#ifndef WEFT_RUNTIME_RING_LOSS_H
+#define WEFT_RUNTIME_RING_LOSS_H
 
 #include <stdbool.h>
 #include <stddef.h>

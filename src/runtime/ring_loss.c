@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "shm/ring_loss.h"
+#include "runtime/ring_loss.h"
 
 enum {
     SAMPLES = 4,
