@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shm/channel.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/pages.h"
 
@@ -12,8 +11,11 @@ static void use_large(weft_channel_t *channel)
     channel->large = NULL;
 }
 
-void weft_channel_follow(weft_channel_in_t *in)
+void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
 {
+    in->is_slow = marks == WEFT_RING_SLOW;
+    if (marks != WEFT_IN_LARGE)
+        return;
     weft_map_pages(in->channel.large, (size_t)in->channel.large_units * WEFT_DATA_UNIT);
     use_large(&in->channel);
 }
@@ -38,12 +40,31 @@ static void prepare_slice(weft_channel_out_t *out)
     out->mark = WEFT_IN_LARGE;
 }
 
+static int64_t lost_by_both(const weft_channel_out_t *out)
+{
+    uint64_t peers = atomic_load_explicit(&out->channel.credit->lost_ns, memory_order_relaxed);
+    return out->lost_ns + (int64_t)peers;
+}
+
+void weft_channel_prepare(weft_channel_out_t *out)
+{
+    if (out->channel.large != NULL && lost_by_both(out) >= out->enlarge_at_ns)
+        prepare_slice(out);
+}
+
+void weft_channel_note_filled(weft_channel_out_t *out, size_t bytes)
+{
+    if (out->channel.large == NULL)
+        return;
+    out->lost_ns += weft_ring_loss_of_sample(&out->loss, bytes, weft_clock_ns() - out->reserved_ns);
+    if (out->loss.samples == 0)
+        out->mark = out->loss.is_fast ? 0 : WEFT_RING_SLOW;
+}
+
 void weft_channel_refresh(weft_channel_out_t *out)
 {
     const weft_credit_t *credit = out->channel.credit;
-    if (out->channel.large != NULL &&
-        (int64_t)atomic_load_explicit(&credit->lost_ns, memory_order_relaxed) >= out->enlarge_at_ns)
-        prepare_slice(out);
+    weft_channel_prepare(out);
     out->slots_limit = atomic_load_explicit(&credit->slots, memory_order_acquire) + WEFT_SLOTS;
     out->units_limit =
         atomic_load_explicit(&credit->units, memory_order_acquire) + out->channel.units;

@@ -5,17 +5,18 @@
  *
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
- *   large  | the same, later in place of `data` | a power of two, as large as a core's own cache
+ *   large  | the same, later in place of `data` | a power of two, about twice a core's own cache
  *   credit | slots taken | units taken | throttled | mutual | asks | lost ns |  by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
  * cache of the other core, where it was changed last. In a ring larger than those caches, used in
  * order, lines have left them by then, and both cores fetch them from the cache that they share: on
- * four processors that moved 26 to 60 GB/s from core to core instead of 7 to 20; on a fifth (Zen 5)
+ * five processors that moved 26 to 60 GB/s from core to core instead of 7 to 20; on a sixth (Zen 5)
  * 256 KiB do as well. But the pages of a large ring have to be touched first, which takes from
- * 0.2 ms to 1 ms. So a channel begins with the small ring. The receiver measures how much time is
- * lost without a large one, and for as much the sender touches pages, slice by slice; then it
- * changes over, once. From then on each packet carries a mark.
+ * 0.2 ms to 2 ms. So a channel begins with the small ring. Both ranks measure how much time is lost
+ * without a large one (the receiver alone does not see it all: on a Zen 4 its copies are fast, and
+ * the sender's slow), and for as much the sender touches pages, slice by slice; then it changes
+ * over, once. From then on each packet carries a mark.
  *
  * The first word of a slot is stored last (release). It holds the number of the packet, counted
  * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before
@@ -26,7 +27,9 @@
 #define WEFT_SHM_CHANNEL_H
 
 #include "runtime/transport.h"
+#include "base/clock.h"
 #include "shm/mutual_path.h"
+#include "runtime/ring_loss.h"
 #include "shm/short_choice.h"
 
 #include <stdatomic.h>
@@ -44,10 +47,12 @@ enum {
     WEFT_ENLARGE_NS = 200000, /* that is lost before a sender begins to change over */
     WEFT_SLICE_UNITS = 1024,  /* of the large ring, whose pages are touched at a time: 64 KiB */
     WEFT_IN_LARGE = 1 << 23,  /* mark of a packet after that, among its bytes */
+    WEFT_RING_SLOW = 1 << 22, /* of one before that, from a sender that finds its ring slow */
+    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW,
 };
 
 typedef struct weft_channel_slot {
-    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | WEFT_IN_LARGE:1 | bytes:23 */
+    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | marks:2 | bytes:22 */
     uint64_t second;                     /* context:32 | tag:32 */
     char payload[WEFT_SLOT_PAYLOAD];
 } weft_channel_slot_t;
@@ -80,8 +85,11 @@ typedef struct weft_channel_out {
     uint32_t slots_sent, slots_limit; /* free slots: limit - sent */
     uint32_t units_sent, units_limit;
     uint32_t reserved_units; /* by reserve, skipped units included */
-    uint32_t mark;           /* WEFT_IN_LARGE, or 0 */
-    int64_t enlarge_at_ns;   /* lost, at which the next slice of the large ring is touched */
+    uint32_t mark;           /* WEFT_IN_LARGE, WEFT_RING_SLOW or 0 */
+    weft_ring_loss_t loss;   /* of this side, while there is the small ring alone; */
+    int64_t lost_ns;         /* so far */
+    int64_t reserved_ns;     /* when the payload was reserved, if it is to be measured, or 0 */
+    int64_t enlarge_at_ns;   /* lost by both, at which its next slice is touched */
     uint32_t units_touched;  /* of the large ring */
     bool *is_throttled;      /* refresh stores the credit line's is_throttled here */
 } weft_channel_out_t;
@@ -91,6 +99,7 @@ typedef struct weft_channel_in {
     weft_channel_t channel;
     uint32_t slots_taken, units_taken;
     uint32_t slots_told, units_told; /* what the credit line says */
+    bool is_slow;                    /* the sender finds the small ring slow */
 } weft_channel_in_t;
 
 static inline void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
@@ -115,11 +124,14 @@ static inline uint32_t weft_channel_skip(const weft_channel_t *channel, uint32_t
     return offset + units > channel->units ? channel->units - offset : 0;
 }
 
-/** Read the credit line; the time to change over to the large ring. */
+/** If enough was lost without the large ring, touch a slice of it; change over with the last. */
+void weft_channel_prepare(weft_channel_out_t *out);
+
+/** Read the credit line; also prepares the large ring. */
 void weft_channel_refresh(weft_channel_out_t *out);
 
-/** The sender has changed over to the large ring. */
-void weft_channel_follow(weft_channel_in_t *in);
+/** The packet that comes next has marks, and the receiver has not changed over yet. */
+void weft_channel_heed(weft_channel_in_t *in, uint32_t marks);
 
 /** Room for a payload; NULL: none. To be followed by weft_channel_publish. */
 static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
@@ -142,8 +154,19 @@ static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
             return NULL;
     }
     out->reserved_units = units + skip;
+    out->reserved_ns = weft_ring_loss_is_sample(&out->loss, bytes) ? weft_clock_ns() : 0;
     uint32_t at = (out->units_sent + skip) & (out->channel.units - 1);
     return out->channel.data + (size_t)at * WEFT_DATA_UNIT;
+}
+
+/** A payload of `bytes` bytes that is measured lies in the ring now. */
+void weft_channel_note_filled(weft_channel_out_t *out, size_t bytes);
+
+/** The payload that was reserved is in its place now. */
+static inline void weft_channel_is_filled(weft_channel_out_t *out, size_t bytes)
+{
+    if (bytes > WEFT_SLOT_PAYLOAD && __builtin_expect(out->reserved_ns != 0, 0))
+        weft_channel_note_filled(out, bytes);
 }
 
 /** Make the reserved packet visible. */
@@ -166,12 +189,12 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     if (first >> 32 != (uint32_t)(in->slots_taken + 1))
         return false;
     header->kind = (uint8_t)(first >> 24);
-    header->bytes = (uint32_t)first & (WEFT_IN_LARGE - 1);
+    header->bytes = (uint32_t)first & (WEFT_RING_SLOW - 1);
     header->context = (uint32_t)(slot->second >> 32);
     header->tag = (int32_t)(uint32_t)slot->second;
     *payload = slot->payload;
-    if (__builtin_expect((first & WEFT_IN_LARGE) != 0 && in->channel.large != NULL, 0))
-        weft_channel_follow(in);
+    if (__builtin_expect((first & WEFT_MARKS) != 0 && in->channel.large != NULL, 0))
+        weft_channel_heed(in, (uint32_t)first & WEFT_MARKS);
     if (header->bytes > WEFT_SLOT_PAYLOAD) {
         uint32_t skip =
             weft_channel_skip(&in->channel, in->units_taken, weft_channel_units(header->bytes));

@@ -89,14 +89,11 @@ void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run)
         kind->next_try = kind->messages + pause_after_try(kind, run);
 }
 
-void weft_path_forget(weft_path_choice_t *choice, weft_path_t path)
+void weft_path_forget(weft_path_kind_t kinds[], size_t count, weft_path_t path)
 {
-    for (int place = 0; place < WEFT_COPY_PLACES; place++) {
-        for (int size = 0; size < WEFT_PATH_SIZES; size++) {
-            weft_path_kind_t *kind = &choice->kinds[place][size];
-            kind->noted[path] = 0;
-            kind->next_try = kind->messages;
-        }
+    for (size_t i = 0; i < count; i++) {
+        kinds[i].noted[path] = 0;
+        kinds[i].next_try = kinds[i].messages;
     }
 }
 

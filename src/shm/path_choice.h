@@ -63,7 +63,7 @@ typedef struct weft_path_run {
 void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run);
 
 /** Something has changed for `path`: it is tried again as at first. */
-void weft_path_forget(weft_path_choice_t *choice, weft_path_t path);
+void weft_path_forget(weft_path_kind_t kinds[], size_t count, weft_path_t path);
 
 /** Say in the log what was learnt of a kind: messages of `size`, `what`. */
 void weft_path_log_kind(const weft_path_kind_t *kind, const char *size, const char *what);

@@ -25,7 +25,7 @@ enum {
     DATA_BYTES_MAX = 256 * 1024,
     DATA_BYTES_CROWDED = 64 * 1024,
     LARGE_BYTES_MIN = 512 * 1024, /* smaller ones are no faster than the others */
-    LARGE_BYTES_MAX = 2 * 1024 * 1024,
+    LARGE_BYTES_MAX = 4 * 1024 * 1024,
     PATH_BYTES = 320,
 };
 
@@ -115,12 +115,13 @@ static size_t data_bytes_for(int ranks)
     return cached > bytes ? cached : bytes;
 }
 
-/* As large as a core's own cache, which has to hold the buffers of the program as well. */
+/* Twice as large as a core's own cache, so that a lap drives its lines out: on a Zen 4 with 1 MiB
+ * of cache 16 KiB take 2.4 us through 256 KiB, 1.6 through 1 MiB, 1.2 through 2 MiB. */
 static size_t wanted_large_bytes(void)
 {
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     size_t bytes = LARGE_BYTES_MIN;
-    while (bytes < LARGE_BYTES_MAX && (long)bytes < cache)
+    while (bytes < LARGE_BYTES_MAX && (long)bytes < 2 * cache)
         bytes *= 2;
     return bytes;
 }

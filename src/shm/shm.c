@@ -9,7 +9,7 @@
 #include "runtime/world.h"
 #include "shm/channel.h"
 #include "shm/path_choice.h"
-#include "shm/ring_loss.h"
+#include "runtime/ring_loss.h"
 #include "shm/segment.h"
 #include "base/clock.h"
 #include "base/config.h"
@@ -100,10 +100,12 @@ static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, con
     void *to = weft_channel_reserve(&peer->out, header->bytes);
     if (__builtin_expect(to == NULL, 0))
         return false;
-    if (header->bytes <= WEFT_SLOT_PAYLOAD)
+    if (header->bytes <= WEFT_SLOT_PAYLOAD) {
         weft_copy_small(to, payload, header->bytes);
-    else
+    } else {
         weft_copy(to, payload, header->bytes);
+        weft_channel_is_filled(&peer->out, header->bytes);
+    }
     publish_memory(peer, header);
     return true;
 }
@@ -115,7 +117,9 @@ static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
 
 static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
 {
-    publish_memory((peer_t *)endpoint, header);
+    peer_t *peer = (peer_t *)endpoint;
+    weft_channel_is_filled(&peer->out, header->bytes);
+    publish_memory(peer, header);
 }
 
 static bool is_awaiting(const peer_t *peer)
@@ -152,8 +156,8 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     int64_t began_ns = weft_clock_ns();
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
-        if (!peer->is_enlarged)
-            count_lost(peer, weft_ring_loss_of_read(&peer->loss, bytes, run.ns));
+        if (!peer->is_enlarged && (peer->in.is_slow || !peer->loss.is_fast))
+            count_lost(peer, weft_ring_loss_of_read(bytes, run.ns));
         if (peer->is_mutual && weft_mutual_count(&peer->mutual, bytes))
             end_mutual_run(peer);
         if (!peer->is_mutual && is_helped)
@@ -299,7 +303,9 @@ static inline void look_for_contacts(void)
 static __attribute__((cold)) void note_large_ring(peer_t *peer)
 {
     peer->is_enlarged = true;
-    weft_path_forget(&shm.choice, WEFT_PATH_STREAM);
+    weft_path_forget(shm.choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES, WEFT_PATH_STREAM);
+    weft_path_forget(shm.mutual_choice.kinds, WEFT_PATH_SIZES, WEFT_PATH_STREAM);
+    weft_path_forget(shm.short_choice.kinds, WEFT_SHORT_SIZES, WEFT_PATH_STREAM);
 }
 
 static void sink_sample(peer_t *peer, const weft_header_t *header, const void *payload)
@@ -329,6 +335,14 @@ static inline int drain_channel(peer_t *peer)
     return taken;
 }
 
+/* The peer has been told of messages that it may read. Meanwhile this rank can help it, and see to
+ * the large ring. */
+static int await_reader(peer_t *peer)
+{
+    weft_channel_prepare(&peer->out);
+    return weft_shared_copy_help(peer->offers, peer->block->pid);
+}
+
 static int shm_progress(bool everything)
 {
     (void)everything;
@@ -338,7 +352,7 @@ static int shm_progress(bool everything)
         peer_t *peer = shm.busy[i];
         taken += drain_channel(peer);
         if (__builtin_expect(peer->endpoint.asked > 0, 0))
-            taken += weft_shared_copy_help(peer->offers, peer->block->pid);
+            taken += await_reader(peer);
         if (__builtin_expect(weft_mutual_is_on(&peer->mutual), 0) && peer->endpoint.asked == 0 &&
             peer->streams.active == 0)
             end_mutual_run(peer);

@@ -7,7 +7,7 @@
 #include "runtime/failures.h"
 #include "runtime/progress.h"
 #include "runtime/wait_pvars.h"
-#include "base/copy.h"
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/fail.h"
 #include "base/list.h"
@@ -16,12 +16,12 @@
 
 enum {
     POLLS_PER_CHECK = 16,
-    /* Where loops copy, a post of 64 KiB is read in 1.8 us instead of 2.4 if the ring is larger
-     * than the caches of a core (runtime/wall_place.c). Its pages take 1 ms to be touched, so this
-     * much is posted before. What `rep movsb` has written lies outside those caches anyway: there a
-     * small ring is as good at 64 KiB, and at 1 MiB, where it leaves room in the caches, takes 0.5
-     * (bcast) to 0.8 (allreduce) of the time. */
-    POSTED_BEFORE = 64 << 20,
+    /* What is lost before the whole ring is used, whose pages take 0.2 to 1 ms to be touched. It
+     * is larger than the caches of a core (runtime/wall_place.c). On a Zen 4 a bcast of 1 MiB then
+     * takes 33 us instead of 130, an allreduce 75 instead of 150. Where `rep movsb` writes past
+     * those caches anyway (Zen 5), nothing is lost, and a small ring leaves more room in them:
+     * bcasts of 1 MiB take half of the time. */
+    LOST_BEFORE_NS = 1000000,
 };
 
 /* Wake those that sleep. */
@@ -227,16 +227,16 @@ static void grow_ring(weft_wall_t *wall, size_t bytes)
 }
 
 /* Pages that are touched for the first time are dear, so a part of the ring is used again and
- * again. It grows with the posts, and at last, where loops copy, is the whole ring; without memory
+ * again. It grows with the posts, and is the whole ring when much was lost without; without memory
  * for that it stays. */
 static __attribute__((cold)) void enlarge_ring(weft_wall_t *wall, size_t post_bytes)
 {
     size_t bytes = wall->ring_bytes, whole = weft_wall_place.ring_bytes;
     while (bytes < post_bytes * WEFT_WALL_CHUNKS)
         bytes *= 2;
-    if (wall->posted >= POSTED_BEFORE) {
-        wall->posted = 0;
-        if (weft_copy_loop_below > 0 && weft_touch_pages(wall->ring, whole))
+    if (wall->lost_ns >= LOST_BEFORE_NS) {
+        wall->lost_ns = 0;
+        if (weft_touch_pages(wall->ring, whole))
             bytes = whole;
     }
     if (bytes > wall->ring_bytes)
@@ -259,7 +259,7 @@ static void *room_in_ring(weft_wall_t *wall, size_t bytes, uint64_t number)
 {
     size_t units = (bytes + 63) / 64 * 64;
     if (__builtin_expect(wall->ring_bytes < units * WEFT_WALL_CHUNKS, 0) ||
-        __builtin_expect(wall->posted >= POSTED_BEFORE, 0))
+        __builtin_expect(wall->lost_ns >= LOST_BEFORE_NS, 0))
         enlarge_ring(wall, units);
     uint64_t at = wall->ring_at;
     size_t place = at & (wall->ring_bytes - 1);
@@ -269,7 +269,6 @@ static void *room_in_ring(weft_wall_t *wall, size_t bytes, uint64_t number)
     }
     if (!free_ring(wall, at + units))
         return NULL;
-    wall->posted += units;
     wall->begins[number % WEFT_WALL_POSTS] = at;
     wall->ring_at = at + units;
     wall->strip->posts[number % WEFT_WALL_POSTS].offset = place;
@@ -291,6 +290,15 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
     if (__builtin_expect(room != NULL, 1))
         wall->number = number;
     return room;
+}
+
+void weft_wall_copy_sample(weft_wall_t *wall, void *room, const void *from, size_t bytes)
+{
+    int64_t began_ns = weft_clock_ns();
+    weft_copy(room, from, bytes);
+    int64_t lost_ns = weft_ring_loss_of_sample(&wall->loss, bytes, weft_clock_ns() - began_ns);
+    if (!wall->loss.is_fast && wall->ring_bytes < weft_wall_place.ring_bytes)
+        wall->lost_ns += lost_ns;
 }
 
 void weft_wall_post(weft_wall_t *wall)

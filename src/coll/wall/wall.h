@@ -27,7 +27,9 @@
 
 #include "coll/coll.h"
 #include "coll/plan.h"
+#include "runtime/ring_loss.h"
 #include "runtime/wall_place.h"
+#include "base/copy.h"
 #include "base/least.h"
 #include "base/list.h"
 
@@ -68,7 +70,8 @@ struct weft_wall {
     uint64_t ring_at;    /* where the next data go, counted on when the ring begins again */
     uint64_t begins[WEFT_WALL_POSTS]; /* ring_at before the data of the last posts */
     size_t chunk;                     /* the most bytes of a post, a multiple of 64 */
-    size_t posted;                    /* bytes in the ring so far */
+    weft_ring_loss_t loss;            /* while a part of the ring is in use; */
+    int64_t lost_ns;                  /* so far */
     uint64_t lacks;                   /* posts of this number, for room, while it is_trying */
     weft_list_t pending;              /* the nonblocking calls, in their order */
     weft_link_t busy;                 /* in the list of walls with such calls */
@@ -164,11 +167,23 @@ bool weft_wall_is_in_vain(weft_wall_t *wall, int member, uint64_t number);
 /** Have all members made their posts up to this number? */
 bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number);
 
+/** Copy as weft_wall_copy_in() does, and note how much a small ring has cost. */
+void weft_wall_copy_sample(weft_wall_t *wall, void *room, const void *from, size_t bytes);
+
 /* ---- for algorithms ---- */
 
 /** Begin a post with room for `bytes` bytes, at most wall->chunk. NULL: wall->error, or, while it
  * is_trying, there is no room yet. */
 void *weft_wall_room(weft_wall_t *wall, size_t bytes);
+
+/** Copy contiguous data of `bytes` bytes into the room of a post; some of them are measured. */
+static inline void weft_wall_copy_in(weft_wall_t *wall, void *room, const void *from, size_t bytes)
+{
+    if (weft_ring_loss_is_sample(&wall->loss, bytes))
+        weft_wall_copy_sample(wall, room, from, bytes);
+    else
+        weft_copy(room, from, bytes);
+}
 
 /** Make the post. */
 void weft_wall_post(weft_wall_t *wall);

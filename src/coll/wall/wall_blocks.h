@@ -37,11 +37,14 @@ static inline weft_elements_t weft_wall_recv_slice(const weft_coll_args_t *args,
     return weft_wall_elements_at(args->recv_buf, weft_recv_slice(args, member));
 }
 
-/** `bytes` bytes of a block, from byte `offset` of its data on. */
-static inline void weft_wall_pack(const weft_elements_t *from, size_t offset, void *room,
-                                  size_t bytes)
+/** `bytes` bytes of a block, from byte `offset` of its data on, into the room of a post. */
+static inline void weft_wall_pack(weft_wall_t *wall, const weft_elements_t *from, size_t offset,
+                                  void *room, size_t bytes)
 {
-    weft_pack(from->buf, from->count, from->type, offset, room, bytes);
+    if (from->type->is_dense)
+        weft_wall_copy_in(wall, room, (const char *)from->buf + offset, bytes);
+    else
+        weft_pack(from->buf, from->count, from->type, offset, room, bytes);
 }
 
 static inline void weft_wall_unpack(const weft_elements_t *to, size_t offset, const void *data,
@@ -57,7 +60,7 @@ static inline bool weft_wall_post_piece(weft_wall_t *wall, const weft_elements_t
     void *room = weft_wall_room(wall, bytes);
     if (room == NULL)
         return false;
-    weft_wall_pack(from, offset, room, bytes);
+    weft_wall_pack(wall, from, offset, room, bytes);
     weft_wall_post(wall);
     return true;
 }

@@ -140,7 +140,7 @@ static bool post_pieces(const weft_wall_call_t *call)
         weft_elements_t from =
             is_in_place ? weft_wall_recv_block(call->args, i) : weft_wall_send_block(call->args, i);
         if (i != wall->rank)
-            weft_wall_pack(&from, done, room + (size_t)i * part, part);
+            weft_wall_pack(wall, &from, done, room + (size_t)i * part, part);
     }
     weft_wall_post(wall);
     return true;

@@ -10,7 +10,7 @@ static bool post_elements(weft_wall_t *wall, const char *from, size_t bytes)
     void *room = weft_wall_room(wall, bytes);
     if (room == NULL)
         return false;
-    weft_copy(room, from, bytes);
+    weft_wall_copy_in(wall, room, from, bytes);
     weft_wall_post(wall);
     return true;
 }
@@ -115,8 +115,9 @@ static bool post_operands(const weft_wall_call_t *call, const wall_slice_t *its)
     char *room = weft_wall_room(call->wall, its->count * size);
     if (room == NULL)
         return false;
-    weft_copy(room, from, its->first * size);
-    weft_copy(room + its->end * size, from + its->end * size, (its->count - its->end) * size);
+    weft_wall_copy_in(call->wall, room, from, its->first * size);
+    weft_wall_copy_in(call->wall, room + its->end * size, from + its->end * size,
+                      (its->count - its->end) * size);
     weft_wall_post(call->wall);
     return true;
 }
@@ -239,7 +240,7 @@ static bool post_blocks(weft_wall_call_t *call)
     for (int i = 0; i < wall->size; i++) {
         size_t count = block_count(args, i), bytes = weft_wall_part_of(call, count) * size;
         if (bytes > 0 && (i != wall->rank || weft_is_in_place(args)))
-            weft_copy(room + (size_t)i * stride, from + offset_of(call), bytes);
+            weft_wall_copy_in(wall, room + (size_t)i * stride, from + offset_of(call), bytes);
         from += count * size;
     }
     weft_wall_post(wall);

@@ -209,8 +209,8 @@ static void pack_part(const stream_t *its, size_t done, char *room, size_t part)
         if (here.first >= here.end)
             continue;
         weft_elements_t from = its->block(its->args, i);
-        weft_wall_pack(&from, here.first - its->spans[i].first, room + (here.first - done),
-                       here.end - here.first);
+        weft_pack(from.buf, from.count, from.type, here.first - its->spans[i].first,
+                  room + (here.first - done), here.end - here.first);
     }
 }
 
@@ -224,7 +224,7 @@ static bool post_part(weft_wall_call_t *call)
     if (room == NULL)
         return false;
     if (call->packed != NULL)
-        weft_copy(room, call->packed + weft_wall_done(call), part);
+        weft_wall_copy_in(wall, room, call->packed + weft_wall_done(call), part);
     else
         pack_part(its, weft_wall_done(call), room, part);
     weft_wall_post(wall);

@@ -153,6 +153,36 @@ static void test_much_lost(void **state)
     assert_ptr_equal(out.channel.data, large);
 }
 
+/* As if each payload took `ns` to be filled in. */
+static void fill_slowly(int packets, int64_t ns)
+{
+    for (int i = 0; i < packets; i++) {
+        out.reserved_ns =
+            weft_ring_loss_is_sample(&out.loss, WEFT_LONG_PACKET) ? weft_clock_ns() - ns : 0;
+        weft_channel_is_filled(&out, WEFT_LONG_PACKET);
+    }
+}
+
+/* What the sender alone loses is enough, and the receiver hears of it by the next packet. */
+static void test_slow_sender(void **state)
+{
+    (void)state;
+    open_channel(0);
+    fill_slowly(4 * WEFT_PACKETS_A_SAMPLE, (int64_t)1 << 40);
+    assert_true(out.lost_ns > WEFT_ENLARGE_NS);
+    assert_true(send(0, 8));
+    assert_true(receive(0));
+    assert_true(in.is_slow);
+    for (size_t slices = LARGE_BYTES / SLICE_BYTES; out.channel.large != NULL; slices--) {
+        assert_true(slices > 0);
+        weft_channel_prepare(&out);
+    }
+    assert_true(send(1, 8));
+    assert_true(receive(1));
+    assert_false(in.is_slow);
+    assert_ptr_equal(in.channel.data, large);
+}
+
 static void test_no_large_ring(void **state)
 {
     (void)state;
@@ -182,9 +212,10 @@ static void test_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_order),      cmocka_unit_test(test_wrap_of_numbers),
-        cmocka_unit_test(test_large_ring),    cmocka_unit_test(test_much_lost),
-        cmocka_unit_test(test_no_large_ring), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_in_order),    cmocka_unit_test(test_wrap_of_numbers),
+        cmocka_unit_test(test_large_ring),  cmocka_unit_test(test_much_lost),
+        cmocka_unit_test(test_slow_sender), cmocka_unit_test(test_no_large_ring),
+        cmocka_unit_test(test_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

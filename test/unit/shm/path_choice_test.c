@@ -101,7 +101,7 @@ static void test_forgotten(void **state)
 {
     (void)state;
     run(MANY, 1000, 10000);
-    weft_path_forget(&choice, WEFT_PATH_STREAM);
+    weft_path_forget(choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES, WEFT_PATH_STREAM);
     assert_in_range(run(100, 1000, 500), 90, 100);
 }
 
