@@ -73,7 +73,8 @@ static void nccl_on_error(MPI_Comm *handle, int *code, ...)
 static void release_device(ncclComm_t comm)
 {
     bool is_last = comm->mpi->object.references == 1;
-    weft_device->streams->drop_mark(comm->home->users, comm->mark);
+    for (int i = 0; i < 2; i++)
+        weft_device->streams->drop_mark(comm->home->users, comm->latest[i].mark);
     if (comm->room != NULL && is_last)
         weft_device->give_scratch(weft_device->streams->device(comm->home->users), comm->room);
 }

@@ -65,6 +65,13 @@ uint64_t wefti_nccl_factor_of(ncclDataType_t type, const void *element);
 
 enum { NCCL_WHY_BYTES = 400 };
 
+/** The place behind an operation in a stream. */
+typedef struct nccl_place {
+    weft_stream_t *stream; /* NULL: there was none yet */
+    uint64_t capture;
+    void *mark;
+} nccl_place_t;
+
 struct ncclComm {
     weft_link_t link;
     weft_comm_t *mpi; /* NULL: MPI has ended */
@@ -73,11 +80,11 @@ struct ncclComm {
     weft_stream_t *home; /* the legacy default stream of its device */
     ncclResult_t async;  /* the first error of an operation that had begun */
     char why[NCCL_WHY_BYTES];
-    weft_stream_t *last; /* of the latest operation; NULL: none */
-    uint64_t last_capture;
-    void *mark;          /* stands for that operation */
-    weft_stream_t *lead; /* while a group runs: the stream in which its operations run */
-    void *room;          /* memory on the device, for one operation after the other */
+    nccl_place_t latest[2]; /* of the operations: [1] of those that are captured */
+    /* while a group runs: the stream in which its operations run, and the entry of `latest` */
+    weft_stream_t *lead;
+    nccl_place_t *place;
+    void *room; /* memory on the device, for one operation after the other */
     size_t room_bytes;
     nccl_own_op_t *ops; /* [op_count] */
     int op_count;

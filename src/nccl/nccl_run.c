@@ -120,9 +120,13 @@ static int begin_comm(ncclComm_t comm)
     uint64_t capture;
     int err = capture_of(comm->lead, &capture);
     weft_stream_attach(comm->lead, comm->mpi);
-    if (err == MPI_SUCCESS && comm->last != NULL && comm->last != comm->lead &&
-        comm->last_capture == capture)
-        err = follow(comm->lead, comm->mark);
+    if (err != MPI_SUCCESS)
+        return err;
+    nccl_place_t *place = &comm->latest[capture != 0];
+    comm->place = place;
+    if (place->stream != NULL && place->stream != comm->lead && place->capture == capture)
+        err = follow(comm->lead, place->mark);
+    place->capture = capture;
     return err;
 }
 
@@ -141,9 +145,9 @@ static int begin_streams(weft_list_t *calls)
 
 static int end_comm_run(ncclComm_t comm)
 {
-    int err = put_mark(comm->lead, &comm->mark);
-    comm->last = err == MPI_SUCCESS ? comm->lead : NULL;
-    return note_first(err, capture_of(comm->lead, &comm->last_capture));
+    int err = put_mark(comm->lead, &comm->place->mark);
+    comm->place->stream = err == MPI_SUCCESS ? comm->lead : NULL;
+    return err;
 }
 
 static int end_streams(weft_list_t *calls)
@@ -153,9 +157,10 @@ static int end_streams(weft_list_t *calls)
         nccl_call_t *call = call_at(link);
         if (is_first(calls, call, false))
             err = note_first(err, end_comm_run(call->comm));
-        if (call->stream != call->comm->lead && call->comm->last != NULL &&
+        const nccl_place_t *place = call->comm->place;
+        if (call->stream != call->comm->lead && place->stream != NULL &&
             is_first(calls, call, true))
-            err = note_first(err, follow(call->stream, call->comm->mark));
+            err = note_first(err, follow(call->stream, place->mark));
     }
     return err;
 }

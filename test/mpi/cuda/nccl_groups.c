@@ -126,14 +126,28 @@ static void open_stream(void)
     atomic_store(&is_open, true);
 }
 
+/* An operation that never runs. */
+static void capture_in_vain(void)
+{
+    CUstream third = nccl_stream();
+    CUgraph graph;
+    CU(cuStreamBeginCapture(third, CU_STREAM_CAPTURE_MODE_RELAXED));
+    NCCL(ncclAllReduce(in.at, out.at, COUNT, ncclInt32, ncclMin, all.nccl, third));
+    CU(cuStreamEndCapture(third, &graph));
+    CU(cuGraphDestroy(graph));
+    CU(cuStreamDestroy(third));
+}
+
 /* The second operation reads what the first one writes, in another stream, which is held. */
-static void order_operations(void)
+static void order_operations(bool has_capture_between)
 {
     fill(0);
     CU(cuMemsetD32Async((CUdeviceptr)in.at, 1, COUNT, all.stream));
     CU(cuStreamSynchronize(all.stream));
     hold_stream(all.stream);
     NCCL(ncclAllReduce(in.at, in.at, COUNT, ncclInt32, ncclSum, all.nccl, all.stream));
+    if (has_capture_between)
+        capture_in_vain();
     NCCL(ncclAllReduce(in.at, out.at, COUNT, ncclInt32, ncclMax, all.nccl, other));
     open_stream();
     synchronize();
@@ -290,7 +304,8 @@ int main(int argc, char **argv)
     for (int round = 0; round < ROUNDS; round++)
         exchange_all(round);
     exchange_many();
-    order_operations();
+    order_operations(false);
+    order_operations(true);
     order_group();
     alternate_streams();
     use_streams_unevenly();
