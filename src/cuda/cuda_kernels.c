@@ -115,15 +115,16 @@ void wefti_kernels_preload(weft_device_t *device)
 /* ---- launching ---- */
 
 /* Called in the device's context. */
-static weft_cu_result_t launch(const weft_queue_t *queue, weft_kernel_call_t *call)
+static weft_cu_result_t launch(const weft_device_t *device, weft_cu_stream_t stream,
+                               weft_kernel_call_t *call)
 {
     weft_cu_function_t function;
     void *arguments[] = {&call->args};
-    weft_cu_result_t result = find_function(queue->device->kernels, call->kernel, &function);
+    weft_cu_result_t result = find_function(device->kernels, call->kernel, &function);
     if (result != WEFT_CU_SUCCESS)
         return result;
-    return wefti_cu.cuLaunchKernel(function, call->blocks, 1, 1, call->threads, 1, 1, 0,
-                                   queue->stream, arguments, NULL);
+    return wefti_cu.cuLaunchKernel(function, call->blocks, 1, 1, call->threads, 1, 1, 0, stream,
+                                   arguments, NULL);
 }
 
 int wefti_launch(weft_queue_t *queue, weft_kernel_call_t *call, const char *about)
@@ -134,12 +135,28 @@ int wefti_launch(weft_queue_t *queue, weft_kernel_call_t *call, const char *abou
     int err = wefti_device_enter(queue->device, &visit);
     if (err != MPI_SUCCESS)
         return err;
-    weft_cu_result_t result = launch(queue, call);
+    weft_cu_result_t result = launch(queue->device, queue->stream, call);
     wefti_device_leave(&visit);
     if (result == WEFT_CU_SUCCESS)
         return MPI_SUCCESS;
     return wefti_queue_empty(queue, wefti_driver_failed(result, "cuLaunchKernel", "%s by %s", about,
                                                         weft_kernel_names[call->kernel]));
+}
+
+int wefti_launch_in(weft_device_t *device, weft_cu_stream_t stream, weft_kernel_call_t *call)
+{
+    weft_visit_t visit;
+    if (call->blocks == 0)
+        return MPI_SUCCESS;
+    int err = wefti_device_enter(device, &visit);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_cu_result_t result = launch(device, stream, call);
+    wefti_device_leave(&visit);
+    if (result == WEFT_CU_SUCCESS)
+        return MPI_SUCCESS;
+    return wefti_driver_failed(result, "cuLaunchKernel", "%s in stream %p",
+                               weft_kernel_names[call->kernel], (void *)stream);
 }
 
 /* ---- reductions ---- */

@@ -26,6 +26,9 @@ unsigned wefti_processors(weft_device_t *device);
  * an error. After an error the queue is empty. */
 int wefti_launch(weft_queue_t *queue, weft_kernel_call_t *call, const char *about);
 
+/** Put the launch of a kernel into a stream of the program, on a device that has kernels. */
+int wefti_launch_in(weft_device_t *device, weft_cu_stream_t stream, weft_kernel_call_t *call);
+
 /* These do what the functions of runtime/device.h promise. */
 bool wefti_can_reduce(weft_device_t *device, const struct weft_op *op,
                       const struct weft_type *type);

@@ -5,6 +5,7 @@
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_queue.h"
+#include "cuda/stream_work.h"
 #include "base/fail.h"
 #include "base/futex.h"
 #include "base/log.h"
@@ -35,6 +36,16 @@ struct weft_passage {
     bool is_repeated;
     struct weft_passage *next; /* in the list of repeated ones */
 };
+
+weft_cu_stream_t wefti_stream_handle(const weft_user_stream_t *stream)
+{
+    return stream->stream;
+}
+
+weft_device_t *wefti_stream_device(const weft_user_stream_t *stream)
+{
+    return stream->device;
+}
 
 static stream_word_t *words, *spare_words;
 static struct weft_passage *repeated_passages;
@@ -201,6 +212,16 @@ static void stream_close(weft_user_stream_t *stream)
 {
     spare(stream->word);
     weft_free(stream);
+}
+
+/* The driver's two names of the legacy stream stand for that of the current context. */
+static bool stream_is_beside(const weft_user_stream_t *stream, const void *handle)
+{
+    weft_cu_stream_t given;
+    weft_cu_context_t context = NULL;
+    memcpy(&given, handle, sizeof(given));
+    return wefti_cu.cuStreamGetCtx(given, &context) == WEFT_CU_SUCCESS &&
+           context == stream->device->context;
 }
 
 /* ---- work in it ---- */
@@ -454,6 +475,16 @@ const weft_device_stream_ops_t wefti_stream_ops = {
     .open_gate = stream_open_gate,
     .drain = stream_drain,
     .check = stream_check,
+    .device = wefti_stream_device,
+    .is_beside = stream_is_beside,
+    .put_copy = wefti_stream_put_copy,
+    .can_scale = wefti_stream_can_scale,
+    .put_scaling = wefti_stream_put_scaling,
+    .put_mark = wefti_stream_put_mark,
+    .follow = wefti_stream_follow,
+    .take_memory = wefti_stream_take_memory,
+    .give_memory = wefti_stream_give_memory,
+    .drop_mark = wefti_stream_drop_mark,
 };
 
 /* ---- the end ---- */

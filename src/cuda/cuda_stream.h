@@ -14,9 +14,14 @@
 #ifndef WEFT_CUDA_CUDA_STREAM_H
 #define WEFT_CUDA_CUDA_STREAM_H
 
+#include "cuda/driver.h"
 #include "runtime/device_stream.h"
 
 extern const weft_device_stream_ops_t wefti_stream_ops;
+
+/** The driver's stream, and its device. */
+weft_cu_stream_t wefti_stream_handle(const weft_user_stream_t *stream);
+weft_device_t *wefti_stream_device(const weft_user_stream_t *stream);
 
 /** May a stream be waiting for the library at this moment? Then nothing may be called that waits
  * for all work of a context, as freeing and unmapping do: neither wait would end. The answer is

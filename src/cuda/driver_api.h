@@ -190,6 +190,8 @@ typedef struct weft_cu_copy2d {
     X(cuStreamQuery, cuStreamQuery, (weft_cu_stream_t stream))                                     \
     X(cuStreamSynchronize, cuStreamSynchronize, (weft_cu_stream_t stream))                         \
     X(cuStreamIsCapturing, cuStreamIsCapturing, (weft_cu_stream_t stream, int *status))            \
+    X(cuStreamWaitEvent, cuStreamWaitEvent,                                                        \
+      (weft_cu_stream_t stream, weft_cu_event_t event, unsigned flags))                            \
     X(cuEventCreate, cuEventCreate, (weft_cu_event_t * out, unsigned flags))                       \
     X(cuEventRecord, cuEventRecord, (weft_cu_event_t event, weft_cu_stream_t stream))              \
     X(cuEventQuery, cuEventQuery, (weft_cu_event_t event))                                         \

@@ -382,6 +382,8 @@ void weft_end_rest(void)
     weft_pmi_close();
 }
 
+void (*weft_on_stop)(void);
+
 int weft_stop(void)
 {
     weft_lock();
@@ -390,6 +392,8 @@ int weft_stop(void)
     weft_world.is_threaded = false;
     weft_leaks_close();
     weft_detector_close();
+    if (weft_on_stop != NULL)
+        weft_on_stop();
     weft_comm_close();
     weft_consensus_close();
     weft_comm_idups_close();

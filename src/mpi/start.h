@@ -31,6 +31,9 @@ void weft_part_in_order(bool is_end);
 /** Stop the library. */
 int weft_stop(void);
 
+/** Called by weft_stop() before communicators are closed; set by the layer above, if it has any. */
+extern void (*weft_on_stop)(void);
+
 /** Nobody uses the library now: the process may end, but stays connected to the others. */
 void weft_rest(void);
 /** The reverse. */

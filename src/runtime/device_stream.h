@@ -32,6 +32,24 @@ typedef struct weft_gate {
     struct weft_passage *passage; /* of the back end: if is_repeated and is_kept_by_host */
 } weft_gate_t;
 
+struct weft_type;                         /* of datatype/type.h */
+typedef struct weft_device weft_device_t; /* of runtime/device.h */
+
+/** to[i] = from[i] * factor, or from[i] / factor, for `count` elements of a predefined type, in
+ * memory that the device reaches. Integers wrap around, and are divided towards zero; 16-bit floats
+ * are raised to 32 bits and rounded once. `to` may be `from`; else they do not overlap. */
+typedef struct weft_scaling {
+    const struct weft_type *type;
+    bool is_division;
+    size_t count;
+    const void *from;
+    void *to;
+    const void *factor_at; /* an element, which the device reads; NULL: the factor is `factor` */
+    /* its bits: those of an int64_t or uint64_t for integers, of a double for doubles, in the first
+     * four bytes those of a float for other floats */
+    uint64_t factor;
+} weft_scaling_t;
+
 typedef struct weft_device_stream_ops {
     /** The stream whose handle the program gave as `bytes` bytes. MPI_ERR_ARG, MPI_ERR_OTHER,
      * MPI_ERR_NO_MEM. Whatever device work needs is allocated here, so that the driver need not be
@@ -64,6 +82,29 @@ typedef struct weft_device_stream_ops {
     /** MPI_SUCCESS as long as the stream's context is sound; otherwise work in the stream may never
      * be done. */
     int (*check)(weft_user_stream_t *stream);
+
+    /* ---- work of the library in the stream itself; all of it can be captured ---- */
+    weft_device_t *(*device)(const weft_user_stream_t *stream);
+    /** Is another stream, whose handle is as for `open`, one of the same context? */
+    bool (*is_beside)(const weft_user_stream_t *stream, const void *handle);
+    /** Without the lock: a copy between any memory. */
+    int (*put_copy)(weft_user_stream_t *stream, void *to, const void *from, size_t bytes);
+    /** Has the stream's device a kernel to scale such elements? */
+    bool (*can_scale)(const weft_user_stream_t *stream, const struct weft_type *type);
+    /** Without the lock: what can_scale allows. */
+    int (*put_scaling)(weft_user_stream_t *stream, const weft_scaling_t *scaling);
+    /** Without the lock: have *mark, which is NULL at first, stand for all work so far in the
+     * stream; it is used again only in streams of the same context. */
+    int (*put_mark)(weft_user_stream_t *stream, void **mark);
+    /** Without the lock: have later work in the stream wait for what the mark stands for. */
+    int (*follow)(weft_user_stream_t *stream, void *mark);
+    /** Without the lock, as the driver may wait for all work of the context: memory for the
+     * program, of the current context's device, which peers can map ... */
+    int (*take_memory)(size_t bytes, void **out);
+    /** ... and back. */
+    int (*give_memory)(void *memory);
+    /** NULL is allowed. */
+    void (*drop_mark)(weft_user_stream_t *stream, void *mark);
 } weft_device_stream_ops_t;
 
 #endif

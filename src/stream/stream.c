@@ -108,8 +108,11 @@ int weft_streams_open(void)
 
 void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm)
 {
+    weft_stream_t *before = comm->slot[stream_slot];
     weft_stream_retain(stream);
     comm->slot[stream_slot] = stream;
+    if (before != NULL)
+        weft_stream_release(before);
 }
 
 weft_stream_t *weft_stream_of_comm(const weft_comm_t *comm)

@@ -43,7 +43,8 @@ void weft_stream_free(weft_stream_t *stream);
 void weft_stream_retain(weft_stream_t *stream);
 void weft_stream_release(weft_stream_t *stream);
 
-/** Make operations on `comm`, which is new, use `stream`. */
+/** Make operations that are enqueued on `comm` from now on use `stream`. Operations on a
+ * communicator must be ordered by the streams: the caller orders one stream after the other. */
 void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm);
 
 /** The stream of a communicator; NULL: it has none. */

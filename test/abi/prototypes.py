@@ -14,6 +14,12 @@ def prototypes(prefix):
     return {name: f"{returns} ({' '.join(parameters.split())})" for returns, name, parameters in found}
 
 
+def nccl_functions():
+    """The functions of weft_nccl.h that the library exports."""
+    with open(f"{INCLUDE}/weft_nccl.h") as text:
+        return re.findall(r"^(?:ncclResult_t |const char \*)(weft_nccl_\w+)\([^;{]*\);", text.read(), re.M)
+
+
 def unsupported():
     with open(f"{ROOT}/src/mpi/unsupported.list") as lines:
         return [line.strip() for line in lines if line.startswith("MPI_")]

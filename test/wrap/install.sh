@@ -6,7 +6,7 @@ set -eu
 
 for file in bin/mpicc bin/mpicxx bin/mpic++ bin/mpiCC bin/mpicc_abi bin/weft_info \
     bin/mpifort bin/mpif90 bin/mpif77 \
-    include/mpi.h include/mpi-ext.h include/mpix.h lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/libmpi.so \
+    include/mpi.h include/mpi-ext.h include/mpix.h include/weft_nccl.h lib/libmpi_abi.so lib/libmpi_abi.so.1 lib/libmpi.so \
     lib/pkgconfig/mpi-c.pc lib/pkgconfig/mpi-cxx.pc lib/pkgconfig/weft.pc; do
     [ -e "$here/$file" ] || {
         echo "$file is not installed"

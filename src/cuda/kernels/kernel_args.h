@@ -121,6 +121,20 @@ typedef struct weft_multicast_args {
     void *all; /* the object */
 } weft_multicast_args_t;
 
+/**
+ * Scale: to[i] = from[i] * factor, or from[i] / factor. `to` may be `from`; else they do not
+ * overlap. `head` and `vectors` are those of a reduction.
+ */
+typedef struct weft_scale_args {
+    uint64_t count, head, vectors;
+    const void *from;
+    void *to;
+    const void *factor_at; /* an element; NULL: the factor is `factor` */
+    uint64_t factor;       /* its bits, in the type to compute with */
+    uint32_t type;         /* a weft_scaled_t */
+    uint32_t divides;
+} weft_scale_args_t;
+
 /** Division by a value known in advance: n / value = n * magic / 2^(64 + shift) for n < 2^63. */
 typedef struct weft_divisor {
     uint64_t value;

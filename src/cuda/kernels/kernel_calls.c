@@ -187,6 +187,36 @@ void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_ke
     }
 }
 
+static const unsigned char scaled_bytes[] = {
+#define BYTES_OF(name, item_t, wide_t) [WEFT_SCALED_##name] = sizeof(item_t),
+    WEFT_SCALED(BYTES_OF)};
+
+void weft_call_scaling(const weft_kernel_scaling_t *scaling, unsigned processors,
+                       weft_kernel_call_t *out)
+{
+    const size_t bytes = scaled_bytes[scaling->type], items = WEFT_VECTOR_BYTES / bytes;
+    const uintptr_t from = (uintptr_t)scaling->from, to = (uintptr_t)scaling->to;
+    const size_t off = -from % WEFT_VECTOR_BYTES;
+    weft_scale_args_t *args = &out->args.scale;
+    *out = (weft_kernel_call_t){.kernel = WEFT_KERNEL_scale};
+    *args = (weft_scale_args_t){.count = scaling->count,
+                                .head = scaling->count,
+                                .from = scaling->from,
+                                .to = scaling->to,
+                                .factor_at = scaling->factor_at,
+                                .factor = scaling->factor,
+                                .type = scaling->type,
+                                .divides = scaling->is_division};
+    if ((from ^ to) % WEFT_VECTOR_BYTES == 0 && off % bytes == 0 && off / bytes < scaling->count) {
+        args->head = off / bytes;
+        args->vectors = (scaling->count - args->head) / items;
+    }
+    if (args->vectors == 0)
+        args->head = args->count;
+    const uint64_t loose = args->count - args->vectors * items;
+    set_threads(out, args->vectors > loose ? args->vectors : loose, processors);
+}
+
 void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *out)
 {
     const uint64_t units = (most + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;

@@ -20,6 +20,7 @@
 #include "cuda/kernels/kernel_args.h"
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/move_shape.h"
+#include "cuda/kernels/scale_list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,7 @@ typedef struct weft_kernel_call {
         weft_move_args_t move;
         weft_exchange_args_t exchange;
         weft_multicast_args_t multicast;
+        weft_scale_args_t scale;
     } args;
 } weft_kernel_call_t;
 
@@ -98,6 +100,20 @@ typedef struct weft_kernel_move {
 } weft_kernel_move_t;
 
 void weft_call_move(const weft_kernel_move_t *move, unsigned processors, weft_kernel_call_t *out);
+
+/** to[i] = from[i] * factor, or from[i] / factor; `to` may be `from`. */
+typedef struct weft_kernel_scaling {
+    weft_scaled_t type;
+    bool is_division;
+    size_t count;
+    const void *from;
+    void *to;
+    const void *factor_at; /* an element where the device reaches it; NULL: `factor` */
+    uint64_t factor;       /* the bits of the factor in the type to compute with */
+} weft_kernel_scaling_t;
+
+void weft_call_scaling(const weft_kernel_scaling_t *scaling, unsigned processors,
+                       weft_kernel_call_t *out);
 
 /** The caller has filled in out->args.exchange. `most`: the bytes of the longest block of all, the
  * same on all ranks. */

@@ -5,3 +5,4 @@
 #include "cuda/kernels/move.cu"
 #include "cuda/kernels/reduce.cu"
 #include "cuda/kernels/multicast.cu"
+#include "cuda/kernels/scale.cu"
