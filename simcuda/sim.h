@@ -334,12 +334,16 @@ void sim_set_access(uint64_t *readers, uint64_t *writers, const CUmemAccessDesc 
 CUmemAccess_flags sim_get_access(uint64_t readers, uint64_t writers, int ordinal);
 /** The CUmemAllocationHandleType bits that it may be exported by. */
 uint64_t sim_memory_types(const sim_memory_t *memory);
+/** The reserved addresses in which a mapping lies. */
+sim_extent_t sim_memory_reservation(const sim_range_t *range);
 
 /* ---- sim_pool.c, sim_pool_alloc.c ---- */
 
 /** Frees an allocation of a pool at once. */
 CUresult sim_pooled_free(sim_range_t *range);
 uint64_t sim_pool_types(const sim_pool_t *pool);
+/** The addresses in which all its allocations lie. */
+sim_extent_t sim_pool_reservation(const sim_pool_t *pool);
 
 #include "sim_stream.h"
 

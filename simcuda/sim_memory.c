@@ -265,8 +265,11 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 
 CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
+    sim_context_t *context;
     CUresult result = sim_begin(__func__);
     const sim_range_t *range = sim_range_find(address);
+    if (result == CUDA_SUCCESS)
+        result = sim_current(&context);
     if (result == CUDA_SUCCESS && range == NULL)
         result = CUDA_ERROR_NOT_FOUND;
     if (result == CUDA_SUCCESS && base != NULL)

@@ -226,13 +226,20 @@ static CUdeviceptr map_handle(CUmemGenericAllocationHandle handle, size_t bytes)
     return memory;
 }
 
+static uint64_t word_at(CUdeviceptr address, CUpointer_attribute attribute)
+{
+    uint64_t value = 0;
+    OK(cuPointerGetAttribute(&value, attribute, address));
+    return value;
+}
+
 static void virtual_memory(void)
 {
     CUmemGenericAllocationHandle handles[2], retained;
-    CUdeviceptr memory;
+    CUdeviceptr memory, base;
     CUipcMemHandle legacy_handle;
     uint64_t value;
-    size_t granule;
+    size_t granule, bytes;
     open_device(0);
     OK(cuMemGetAllocationGranularity(&granule, &shared_by_fd, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     SAME(granule, GRANULE);
@@ -246,6 +253,11 @@ static void virtual_memory(void)
     OK(cuMemRelease(handles[1]));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemRelease(handles[1]));
     OK(cuMemSetAccess(memory, 2 * GRANULE, &all_on_device, 1));
+    SAME(word_at(memory + GRANULE + 8, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), memory);
+    SAME(word_at(memory + GRANULE + 8, CU_POINTER_ATTRIBUTE_RANGE_SIZE), 4 * GRANULE);
+    OK(cuMemGetAddressRange(&base, &bytes, memory + GRANULE + 8));
+    SAME(base, memory + GRANULE);
+    SAME(bytes, GRANULE);
     OK(cuMemsetD32(memory, 3, 2 * GRANULE / 4)); /* over both mappings */
     SAME(int_at(memory + 2 * GRANULE - 4), 3);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&legacy_handle, memory));
@@ -369,6 +381,7 @@ static void pools(void)
     CUmemoryPool pool, found;
     CUdeviceptr memory, other;
     cuuint64_t used;
+    size_t bytes;
     int fd;
     open_device(0);
     OK(cuDeviceGetDefaultMemPool(&pool, 0));
@@ -382,8 +395,16 @@ static void pools(void)
     SAME(int_at(memory + 99996), 3);
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     CHECK(used >= 100000);
-    OK(cuMemFreeAsync(memory, NULL));
+    /* the addresses of the pool hold both allocations */
     OK(cuMemAllocAsync(&other, 100, NULL));
+    CUdeviceptr start = word_at(memory, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+    SAME(word_at(other, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), start);
+    CHECK(start <= memory && start <= other);
+    CHECK(start + word_at(memory, CU_POINTER_ATTRIBUTE_RANGE_SIZE) >= other + 100);
+    OK(cuMemGetAddressRange(&start, &bytes, other + 50));
+    SAME(start, other);
+    SAME(bytes, 100);
+    OK(cuMemFreeAsync(memory, NULL));
     OK(cuMemFree(other));
     OK(cuCtxSynchronize());
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));

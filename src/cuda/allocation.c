@@ -90,11 +90,16 @@ weft_allocation_t *wefti_allocation_of(uint64_t id)
     return entry;
 }
 
-bool wefti_allocation_lives(const weft_memory_t *memory)
+bool wefti_allocation_lives(const weft_allocation_t *entry)
 {
     answers_t answers = {0};
-    return ask_first((const void *)memory->base, &answers) == WEFT_CU_SUCCESS &&
-           answers.id == memory->id;
+    return ask_first((const void *)entry->seen_at, &answers) == WEFT_CU_SUCCESS &&
+           answers.id == entry->memory.id;
+}
+
+static bool holds(const weft_memory_t *memory, const void *buf)
+{
+    return (uintptr_t)buf - memory->base < memory->bytes;
 }
 
 static bool is_shared(const weft_allocation_t *entry)
@@ -126,7 +131,7 @@ static void forget_freed(void)
     learned = 0;
     for (int i = 0; i < BINS; i++) {
         for (weft_allocation_t **at = &bins[i]; *at != NULL;) {
-            if (wefti_allocation_lives(&(*at)->memory))
+            if (wefti_allocation_lives(*at))
                 at = &(*at)->next;
             else
                 forget_allocation(at);
@@ -156,14 +161,27 @@ static weft_allocation_t *add_allocation(uint64_t id)
  * driver would wait. */
 static void make_synchronous(weft_allocation_t *entry)
 {
-    weft_visit_t visit;
     unsigned on = 1;
+    entry->is_loose = wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS,
+                                                     entry->seen_at) != WEFT_CU_SUCCESS;
+}
+
+/* The range among the attributes is what was set aside: for virtual memory all addresses that the
+ * program has reserved, for a pool those of the whole pool. What can be shared is the mapping or
+ * allocation, which is asked for by another call, in a context. */
+static void learn_in_context(weft_allocation_t *entry)
+{
+    weft_visit_t visit;
+    weft_cu_address_t base;
+    size_t bytes;
     if (wefti_device_enter(entry->memory.device, &visit) != MPI_SUCCESS)
         return;
-    weft_cu_result_t result =
-        wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS, entry->memory.base);
+    if (wefti_cu.cuMemGetAddressRange(&base, &bytes, entry->seen_at) == WEFT_CU_SUCCESS) {
+        entry->memory.base = base;
+        entry->memory.bytes = bytes;
+    }
+    make_synchronous(entry);
     wefti_device_leave(&visit);
-    entry->is_loose = result != WEFT_CU_SUCCESS;
 }
 
 /* A stream that is captured, or that would become part of a capture, may not be asked. */
@@ -213,7 +231,8 @@ static int learn_allocation(const void *buf, weft_memory_t *out)
     entry->is_legacy = answers.is_legacy != 0;
     entry->handle_types = answers.handle_types;
     entry->pool = (weft_cu_pool_t)(uintptr_t)answers.pool;
-    make_synchronous(entry);
+    entry->seen_at = (uintptr_t)buf;
+    learn_in_context(entry);
     if (entry->is_loose || answers.context == 0)
         await_copies(entry);
     *out = entry->memory;
@@ -235,7 +254,7 @@ int wefti_memory_look(const void *buf, weft_memory_t *out)
     if (out->kind < WEFT_MEMORY_MANAGED)
         return MPI_SUCCESS;
     const weft_allocation_t *known = wefti_allocation_of(answers.id);
-    if (known == NULL || known->memory.device->is_dead)
+    if (known == NULL || known->memory.device->is_dead || !holds(&known->memory, buf))
         return learn_allocation(buf, out);
     if (__builtin_expect(known->is_loose, 0))
         await_copies(known);

@@ -21,6 +21,7 @@ typedef enum weft_handle_kind {
 
 typedef struct weft_allocation {
     weft_memory_t memory;
+    uintptr_t seen_at; /* an address in it, at which the driver was asked about it */
     bool is_legacy;
     bool is_loose;         /* the driver does not wait at synchronous copies of the program */
     uint64_t handle_types; /* the driver's handle types that this allocation allows */
@@ -43,7 +44,7 @@ int wefti_memory_look(const void *buf, weft_memory_t *out);
 weft_allocation_t *wefti_allocation_of(uint64_t id);
 
 /** Does the allocation still exist? */
-bool wefti_allocation_lives(const weft_memory_t *memory);
+bool wefti_allocation_lives(const weft_allocation_t *entry);
 
 void wefti_allocations_close(void);
 

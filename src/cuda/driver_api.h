@@ -196,6 +196,8 @@ typedef struct weft_cu_copy2d {
     X(cuEventDestroy, cuEventDestroy_v2, (weft_cu_event_t event))                                  \
     X(cuMemAlloc, cuMemAlloc_v2, (weft_cu_address_t * out, size_t bytes))                          \
     X(cuMemFree, cuMemFree_v2, (weft_cu_address_t address))                                        \
+    X(cuMemGetAddressRange, cuMemGetAddressRange_v2,                                               \
+      (weft_cu_address_t * base_out, size_t * bytes_out, weft_cu_address_t address))               \
     X(cuMemHostAlloc, cuMemHostAlloc, (void **out, size_t bytes, unsigned flags))                  \
     X(cuMemFreeHost, cuMemFreeHost, (void *memory))                                                \
     X(cuMemcpyAsync, cuMemcpyAsync,                                                                \
