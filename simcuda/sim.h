@@ -229,9 +229,15 @@ void sim_space_give(uintptr_t start, size_t bytes);
 
 /** New memory, or NULL. */
 sim_backing_t *sim_backing_create(size_t bytes);
-/** Memory of another process, by a descriptor that the backing then owns. */
+/** Memory of another process, by a descriptor of an open file of its own (sim_file_hold()), which
+ * the backing then owns. */
 sim_backing_t *sim_backing_adopt(int fd, size_t bytes);
 void sim_backing_release(sim_backing_t *backing);
+/** Another open file of the same memory, which has a lock on it. So the owner sees that it is still
+ * in use elsewhere, until all descriptors of that open file are closed. -1: none is left. */
+int sim_file_hold(int fd);
+/** Does anything but `fd` itself hold the memory? */
+bool sim_file_is_held(int fd);
 bool sim_space_map(uintptr_t start, const sim_backing_t *backing, size_t offset, size_t bytes);
 void sim_space_unmap(uintptr_t start, size_t bytes);
 
@@ -315,6 +321,9 @@ void sim_memory_end(const sim_context_t *context);
 CUresult sim_memory_free(uintptr_t address);
 /** Counts `bytes` of a device as used; CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult sim_memory_charge(sim_device_t *device, size_t bytes);
+/** Releases the owner's last reference to a backing. Its bytes count as used until no other process
+ * has it mapped, and no descriptor of it is left. */
+void sim_memory_give_back(sim_device_t *device, size_t bytes, sim_backing_t *backing);
 
 /* ---- sim_host.c ---- */
 

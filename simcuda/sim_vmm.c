@@ -97,9 +97,10 @@ static void release_if_unused(sim_memory_t *memory)
         return;
     if (memory->team != NULL)
         sim_team_release(memory->team);
-    else if (!memory->is_imported)
-        memory->device->used -= memory->bytes;
-    sim_backing_release(memory->backing);
+    else if (memory->is_imported)
+        sim_backing_release(memory->backing);
+    else
+        sim_memory_give_back(memory->device, memory->bytes, memory->backing);
     sim_object_release(memory);
 }
 

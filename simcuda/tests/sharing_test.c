@@ -333,6 +333,86 @@ static void by_fd(void)
     run_two(export_fd, import_fd);
 }
 
+/* ---- freed memory ---- */
+
+enum { MOST = 40 << 20 }; /* of 64 MiB: there is no room for two */
+
+static void free_while_mapped(int peer)
+{
+    CUdeviceptr memory, other;
+    size_t left, total;
+    open_device(0);
+    OK(cuMemAlloc(&memory, MOST));
+    CUipcMemHandle handle = handle_of(memory);
+    send_to(peer, &handle, sizeof(handle));
+    meet(peer);
+    OK(cuMemFree(memory));
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&other, MOST));
+    OK(cuMemGetInfo(&left, &total));
+    CHECK(left < MOST);
+    meet(peer);
+    meet(peer);
+    OK(cuMemAlloc(&other, MOST));
+}
+
+static void map_while_freed(int peer)
+{
+    CUdeviceptr memory;
+    CUipcMemHandle handle;
+    receive_from(peer, &handle, sizeof(handle));
+    open_device(0);
+    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
+    meet(peer);
+    meet(peer);
+    OK(cuIpcCloseMemHandle(memory));
+    meet(peer);
+}
+
+static void freed_but_mapped(void)
+{
+    run_two(free_while_mapped, map_while_freed);
+}
+
+/* A descriptor holds the memory, too. */
+static void free_while_exported(int peer)
+{
+    CUmemGenericAllocationHandle handle, other;
+    int fd;
+    open_device(0);
+    OK(cuMemCreate(&handle, MOST, &shared_by_fd, 0));
+    OK(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    OK(cuMemRelease(handle));
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, MOST, &shared_by_fd, 0));
+    send_fd(peer, fd);
+    close(fd);
+    meet(peer);
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, MOST, &shared_by_fd, 0));
+    meet(peer);
+    meet(peer);
+    OK(cuMemCreate(&other, MOST, &shared_by_fd, 0));
+}
+
+static void import_while_freed(int peer)
+{
+    CUmemGenericAllocationHandle handle;
+    int fd = receive_fd(peer);
+    open_device(0);
+    OK(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd,
+                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    close(fd);
+    CUdeviceptr memory = map_handle(handle, MOST);
+    OK(cuMemRelease(handle));
+    meet(peer);
+    meet(peer);
+    OK(cuMemUnmap(memory, MOST));
+    meet(peer);
+}
+
+static void freed_but_exported(void)
+{
+    run_two(free_while_exported, import_while_freed);
+}
+
 static void export_fabric(int peer)
 {
     CUmemAllocationProp properties = shared_by_fd;
@@ -476,6 +556,8 @@ int main(void)
         {"virtual memory", "", virtual_memory, 0},
         {"virtual memory without rights", "", no_rights, 0},
         {"virtual memory by descriptor", "", by_fd, 0},
+        {"freed but mapped", "memory=64M", freed_but_mapped, 0},
+        {"freed but exported", "memory=64M", freed_but_exported, 0},
         {"virtual memory by fabric handle", "fabric", by_fabric, 0},
         {"no fabric", "", no_fabric, 0},
         {"pools", "", pools, 0},

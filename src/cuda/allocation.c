@@ -3,6 +3,7 @@
 #include "cuda/allocation.h"
 
 #include "cuda/bar.h"
+#include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
 #include "base/fail.h"
@@ -12,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { BINS = 256, ENTRIES_PER_LOOK = 4 };
+enum { BINS = 256, ENTRIES_PER_LOOK = 4, BINS_PER_SHARE = 4 };
 
 static weft_allocation_t *bins[BINS];
 /* the number of entries; and of those added since freed ones were last looked for */
@@ -102,23 +103,27 @@ static bool holds(const weft_memory_t *memory, const void *buf)
     return (uintptr_t)buf - memory->base < memory->bytes;
 }
 
-static bool is_shared(const weft_allocation_t *entry)
-{
-    return entry->handle_kind != WEFT_HANDLE_UNKNOWN && entry->handle_kind != WEFT_HANDLE_NONE;
-}
-
 /* Remove *at. */
 static void forget_allocation(weft_allocation_t **at)
 {
     weft_allocation_t *entry = *at;
     *at = entry->next;
     wefti_bar_forget(entry);
-    if (is_shared(entry) && weft_device_freed != NULL)
+    if (entry->is_known_elsewhere && weft_device_freed != NULL)
         weft_device_freed(entry->memory.id);
-    if (entry->handle_kind == WEFT_HANDLE_FD)
-        close(entry->fd);
+    wefti_share_end(entry);
     weft_free(entry);
     count--;
+}
+
+static void look_at_bin(weft_allocation_t **at)
+{
+    while (*at != NULL) {
+        if (wefti_allocation_lives(*at))
+            at = &(*at)->next;
+        else
+            forget_allocation(at);
+    }
 }
 
 /* An entry of freed memory holds a file descriptor, and that keeps the memory from the program. An
@@ -129,14 +134,15 @@ static void forget_freed(void)
     if (++learned * ENTRIES_PER_LOOK <= count)
         return;
     learned = 0;
-    for (int i = 0; i < BINS; i++) {
-        for (weft_allocation_t **at = &bins[i]; *at != NULL;) {
-            if (wefti_allocation_lives(*at))
-                at = &(*at)->next;
-            else
-                forget_allocation(at);
-        }
-    }
+    for (int i = 0; i < BINS; i++)
+        look_at_bin(&bins[i]);
+}
+
+void wefti_allocations_look_for_freed(void)
+{
+    static int next;
+    for (int i = 0; i < BINS_PER_SHARE; i++)
+        look_at_bin(&bins[next++ % BINS]);
 }
 
 static weft_allocation_t *add_allocation(uint64_t id)

@@ -27,7 +27,9 @@ typedef struct weft_allocation {
     uint64_t handle_types; /* the driver's handle types that this allocation allows */
     weft_cu_pool_t pool;
     weft_handle_kind_t handle_kind;
-    int fd; /* for kind FD the allocation's own, for kind POOL the pool's */
+    int fd;                  /* for kind FD the allocation's own, for kind POOL the pool's */
+    size_t shares;           /* for kind FD: those that are in use */
+    bool is_known_elsewhere; /* peers may have mapped it */
     uint8_t handle[64];
     struct weft_bar_mapping *mappings; /* this one and the next two belong to bar.c */
     size_t small_uses;                 /* small copies that a mapping would have served */
@@ -45,6 +47,9 @@ weft_allocation_t *wefti_allocation_of(uint64_t id);
 
 /** Does the allocation still exist? */
 bool wefti_allocation_lives(const weft_allocation_t *entry);
+
+/** Look for freed allocations among some of the known ones; others each time. */
+void wefti_allocations_look_for_freed(void);
 
 void wefti_allocations_close(void);
 

@@ -59,6 +59,7 @@ static const weft_device_ops_t ops = {
     .take_scratch = wefti_scratch_take,
     .give_scratch = wefti_scratch_give,
     .share = wefti_share,
+    .unshare = wefti_unshare,
     .map = wefti_map,
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,

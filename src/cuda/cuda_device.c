@@ -53,6 +53,8 @@ static int describe_device(weft_device_t *device)
         result = wefti_cu.cuDeviceGetUuid(&device->uuid, device->number);
     if (result == WEFT_CU_SUCCESS)
         result = wefti_cu.cuDeviceGetPCIBusId(device->pci, sizeof(device->pci), device->number);
+    if (result == WEFT_CU_SUCCESS)
+        result = wefti_cu.cuDeviceTotalMem(&device->bytes, device->number);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_driver_failed(result, "cuDeviceGetUuid", "a device of the program's");

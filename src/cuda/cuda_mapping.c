@@ -26,6 +26,7 @@ typedef struct mapped {
     weft_device_t *device;
     weft_cu_address_t address; /* 0: the allocation is known, but not mapped */
     size_t users;
+    bool is_brief;   /* it is unmapped when the last use ends */
     bool is_refused; /* it cannot be mapped, and is not tried again */
     bool made_way;   /* it was unmapped so that another allocation of its block could be mapped */
 } mapped_t;
@@ -309,6 +310,47 @@ static void make_mapping_room(size_t bytes)
     }
 }
 
+/* ---- what is kept ----
+ *
+ * Memory that its owner has freed is missing on the device as long as it is mapped here. So data
+ * that are a large part of the device are mapped for one use: opening them takes little time
+ * compared with copying them. Of allocations that are small compared with the device, those of one
+ * owner are kept up to a part of the device, which all other ranks share. Large allocations of
+ * which small pieces are used, such as those of an allocator, are kept: they live long. */
+enum { SMALL_PART = 32, KEPT_PART = 8 };
+
+static bool is_small(const mapped_t *entry)
+{
+    return entry->share.bytes <= entry->device->bytes / SMALL_PART;
+}
+
+static size_t kept_of_owner(const mapped_t *entry)
+{
+    size_t bytes = 0;
+    for (weft_link_t *at = order.next; at != &order; at = at->next) {
+        const mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        if (other->share.owner == entry->share.owner && other->address != 0 && is_small(other))
+            bytes += other->share.bytes;
+    }
+    return bytes;
+}
+
+static void make_room_of_owner(const mapped_t *entry)
+{
+    size_t others = weft_world.local_size > 2 ? (size_t)weft_world.local_size - 1 : 1;
+    size_t most = entry->device->bytes / KEPT_PART / others;
+    size_t kept = is_small(entry) ? kept_of_owner(entry) + entry->share.bytes : 0;
+    for (weft_link_t *at = order.next, *next; at != &order && kept > most; at = next) {
+        mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        next = at->next;
+        if (other->share.owner != entry->share.owner || other->users > 0 || other->address == 0 ||
+            !is_small(other))
+            continue;
+        kept -= other->share.bytes;
+        drop_mapping(other);
+    }
+}
+
 static mapped_t *add_mapping(const weft_share_t *share, weft_device_t *device)
 {
     if (!wefti_streams_may_wait())
@@ -385,6 +427,7 @@ static bool open_entry(mapped_t *entry)
     blocks_are_shared |= entry->made_way;
     entry->users++;
     make_mapping_room(entry->share.bytes);
+    make_room_of_owner(entry);
     entry->users--;
     weft_cu_result_t result = try_open(entry);
     if (result == WEFT_CU_ALREADY_MAPPED && wefti_streams_may_wait())
@@ -447,6 +490,7 @@ static bool map_own(const weft_share_t *share, weft_mapping_t *out)
 static bool give_mapping(mapped_t *entry, const weft_share_t *share, weft_mapping_t *out)
 {
     entry->users++;
+    entry->is_brief |= share->is_brief != 0;
     weft_list_remove(&entry->order);
     weft_list_append(&order, &entry->order);
     uintptr_t address = (uintptr_t)(entry->address + (share->address - share->base));
@@ -499,8 +543,12 @@ void wefti_unmap(weft_mapping_t *mapping)
 {
     mapped_t *entry = mapping->entry;
     mapping->entry = NULL;
-    if (entry != NULL && --entry->users == 0 && !handle_of(&entry->share)->is_kept)
+    if (entry == NULL || --entry->users > 0)
+        return;
+    if (entry->is_brief || !handle_of(&entry->share)->is_kept)
         drop_mapping(entry);
+    else
+        make_mapping_room(0);
 }
 
 void wefti_forget_mapping(int owner, uint64_t id)

@@ -17,6 +17,8 @@ void wefti_warn_of_detour(weft_warning_t note, const char *reason)
                  reason);
 }
 
+static size_t exported_bytes; /* of allocations that have a descriptor */
+
 /* ---- making handles ---- */
 
 typedef bool (*export_fn_t)(weft_allocation_t *entry);
@@ -170,10 +172,38 @@ static void export_entry(weft_allocation_t *entry)
         say_why_not_shared(entry);
     }
     entry->handle_kind = kind;
+    exported_bytes += kind == WEFT_HANDLE_FD ? entry->memory.bytes : 0;
+}
+
+/* ---- shares ---- */
+
+/* Parts of a device. Where the program frees memory and allocates it again, it may miss as much as
+ * descriptors hold. */
+enum { BRIEF_PART = 32, EXPORTED_PART = 16 };
+
+void wefti_share_end(weft_allocation_t *entry)
+{
+    if (entry->handle_kind == WEFT_HANDLE_FD) {
+        close(entry->fd);
+        exported_bytes -= entry->memory.bytes;
+    }
+    entry->handle_kind = WEFT_HANDLE_UNKNOWN;
+}
+
+void wefti_unshare(const weft_share_t *share)
+{
+    weft_allocation_t *entry =
+        share->kind == WEFT_HANDLE_FD ? wefti_allocation_of(share->id) : NULL;
+    if (entry == NULL || entry->shares == 0 || --entry->shares > 0)
+        return;
+    if (share->is_brief || exported_bytes > entry->memory.device->bytes / EXPORTED_PART ||
+        exported_bytes > weft_config.DEVICE_MAPPED_MAX)
+        wefti_share_end(entry);
 }
 
 bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out)
 {
+    wefti_allocations_look_for_freed();
     weft_allocation_t *entry = wefti_allocation_of(memory->id);
     uintptr_t address = (uintptr_t)buf;
     if (entry == NULL || strcmp(weft_config.DEVICE_IPC, "no") == 0 ||
@@ -183,6 +213,8 @@ bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, wef
         export_entry(entry);
     if (entry->handle_kind == WEFT_HANDLE_NONE)
         return false;
+    entry->is_known_elsewhere = true;
+    entry->shares++;
     *out = (weft_share_t){.base = entry->memory.base,
                           .bytes = entry->memory.bytes,
                           .id = entry->memory.id,
@@ -190,7 +222,8 @@ bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, wef
                           .owner = (uint32_t)weft_world.rank,
                           .pid = getpid(),
                           .fd = entry->fd,
-                          .kind = entry->handle_kind};
+                          .kind = (uint16_t)entry->handle_kind,
+                          .is_brief = bytes > entry->memory.device->bytes / BRIEF_PART};
     memcpy(out->uuid, entry->memory.device->uuid.bytes, sizeof(out->uuid));
     memcpy(out->handle, entry->handle, sizeof(out->handle));
     return true;

@@ -173,6 +173,7 @@ typedef struct weft_cu_copy2d {
     X(cuDeviceGet, cuDeviceGet, (weft_cu_device_t * out, int ordinal))                             \
     X(cuDeviceGetCount, cuDeviceGetCount, (int *out))                                              \
     X(cuDeviceGetUuid, cuDeviceGetUuid_v2, (weft_cu_uuid_t * out, weft_cu_device_t device))        \
+    X(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t * out, weft_cu_device_t device))              \
     X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, (char *out, int bytes, weft_cu_device_t device))   \
     X(cuDeviceGetAttribute, cuDeviceGetAttribute,                                                  \
       (int *out, int attribute, weft_cu_device_t device))                                          \

@@ -124,6 +124,9 @@ void wefti_export_close(weft_export_t *export)
     if (export->scratch != NULL)
         weft_device->give_scratch(export->device, export->scratch);
     export->scratch = NULL;
+    if (weft_device != NULL)
+        weft_device->unshare(&export->share);
+    export->share = (weft_share_t){0};
 }
 
 weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES])
