@@ -48,7 +48,7 @@ typedef struct sim_options {
     size_t memory;       /* bytes of each device */
     size_t bar;          /* bytes that GDRCopy can map at a time; 0: its module is not loaded */
     unsigned multicast;  /* 1: devices have it */
-    bool fabric, lazy, tell;
+    bool fabric, lazy, tell, count;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
     char kernels[1024]; /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];

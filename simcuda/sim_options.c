@@ -30,6 +30,7 @@ static const struct {
     {"fabric", &options.fabric, NULL, NULL, 0},
     {"lazy", &options.lazy, NULL, NULL, 0},
     {"tell", &options.tell, NULL, NULL, 0},
+    {"count", &options.count, NULL, NULL, 0},
     {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
     {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
 };

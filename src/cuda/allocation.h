@@ -16,7 +16,8 @@ typedef enum weft_handle_kind {
     WEFT_HANDLE_LEGACY, /* CUipcMemHandle */
     WEFT_HANDLE_FD,     /* the descriptor of one VMM allocation */
     WEFT_HANDLE_FABRIC,
-    WEFT_HANDLE_POOL, /* the pool's file descriptor, and the allocation's place in the pool */
+    WEFT_HANDLE_POOL,     /* the pool's file descriptor, and the allocation's place in the pool */
+    WEFT_HANDLE_SEGMENTS, /* of shares only: a list of several of kind FD */
 } weft_handle_kind_t;
 
 typedef struct weft_allocation {

@@ -12,6 +12,7 @@
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_multicast.h"
 #include "cuda/cuda_pack.h"
+#include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
@@ -84,6 +85,7 @@ void weft_cuda_close(void)
     wefti_shapes_close();
     wefti_multicasts_close();
     wefti_mappings_close();
+    wefti_segments_close();
     wefti_shares_close();
     wefti_allocations_close();
     wefti_bar_close();

@@ -3,6 +3,7 @@
 #include "cuda/cuda_mapping.h"
 
 #include "cuda/allocation.h"
+#include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "runtime/world.h"
@@ -89,7 +90,7 @@ int wefti_fetch_fd(int pid, int fd)
     return own;
 }
 
-static weft_cu_access_t access_by(const weft_device_t *device)
+weft_cu_access_t wefti_access_by(const weft_device_t *device)
 {
     return (weft_cu_access_t){{WEFT_CU_LOCATION_DEVICE, device->number}, WEFT_CU_ACCESS_READWRITE};
 }
@@ -98,7 +99,7 @@ weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t by
                                       size_t alignment, const weft_device_t *device,
                                       weft_cu_address_t *out)
 {
-    weft_cu_access_t access = access_by(device);
+    weft_cu_access_t access = wefti_access_by(device);
     weft_cu_address_t address;
     weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, bytes, alignment, 0, 0);
     if (result != WEFT_CU_SUCCESS)
@@ -169,7 +170,7 @@ static weft_cu_result_t import_pool(const weft_share_t *share, weft_cu_pool_t *o
 static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *device,
                                   weft_cu_pool_t *out)
 {
-    weft_cu_access_t access = access_by(device);
+    weft_cu_access_t access = wefti_access_by(device);
     for (int i = 0; i < pool_count; i++) {
         if (pools[i].owner == share->owner && pools[i].fd == share->fd &&
             pools[i].device == device) {
@@ -212,6 +213,8 @@ static const handle_ops_t handles[] = {
                             wefti_unmap_allocation, true},
     [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", mapping_open_in_pool, mapping_close_in_pool,
                           false},
+    [WEFT_HANDLE_SEGMENTS] = {"cuMemImportFromShareableHandle", wefti_segments_map,
+                              wefti_segments_unmap, true},
 };
 
 static const handle_ops_t *handle_of(const weft_share_t *share)
@@ -287,13 +290,19 @@ static bool overlaps(const weft_share_t *a, const weft_share_t *b)
 }
 
 /* If the new allocation overlaps an older one of the same owner, the owner has freed the older
- * one. */
+ * one. Lists of pieces may overlap. */
+static bool replaces(const weft_share_t *share, const weft_share_t *older)
+{
+    return share->kind != WEFT_HANDLE_SEGMENTS && older->kind != WEFT_HANDLE_SEGMENTS &&
+           share->id != older->id && overlaps(older, share);
+}
+
 static void drop_predecessors(const weft_share_t *share)
 {
     for (weft_link_t *at = order.next, *next; at != &order; at = next) {
         mapped_t *entry = WEFT_ELEMENT(at, mapped_t, order);
         next = at->next;
-        if (entry->users == 0 && entry->share.id != share->id && overlaps(&entry->share, share))
+        if (entry->users == 0 && replaces(share, &entry->share))
             drop_mapping(entry);
     }
 }

@@ -18,6 +18,15 @@
 bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
 void wefti_unshare(const weft_share_t *share);
 
+/** Are so many bytes a large part of the device? */
+bool wefti_is_brief(const weft_device_t *device, size_t bytes);
+
+/** The allocation, if it has a descriptor (it is exported if need be); else NULL. */
+weft_allocation_t *wefti_share_by_fd(uint64_t id);
+
+/** One of its shares has ended. NULL: the allocation has gone. */
+void wefti_share_let_go(weft_allocation_t *entry, bool is_brief);
+
 /** Close what an allocation's handle holds; it can be shared again. */
 void wefti_share_end(weft_allocation_t *entry);
 

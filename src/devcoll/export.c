@@ -47,7 +47,6 @@ static bool export_buffer(weft_export_t *export, const weft_memory_t *memory)
     uintptr_t first = (uintptr_t) export->regions.buf + (uintptr_t)low;
     size_t bytes = (size_t)(high - low);
     return first >= memory->base && first - memory->base <= memory->bytes &&
-           bytes <= memory->bytes - (first - memory->base) &&
            weft_device->share(memory, (void *)first, bytes, &export->share);
 }
 

@@ -324,8 +324,9 @@ typedef struct weft_device_ops {
     void (*give_scratch)(weft_device_t *device, void *scratch);
 
     /* ---- between processes ---- */
-    /** Describe `bytes` bytes at `buf`, within `memory`, to processes of this host. false: such
-     * memory cannot be shared (managed, a pool without handles, ...), which has been noted once. */
+    /** Describe `bytes` bytes at `buf`, which begin within `memory`, to processes of this host.
+     * false: such memory cannot be shared (managed, a pool without handles, ...), which has been
+     * noted once. */
     bool (*share)(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
     /** Nobody will map the share again. Called once for each share that was made, as soon as the
      * program may free the memory: memory that is mapped elsewhere, or has a descriptor, is not

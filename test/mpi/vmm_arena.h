@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VMM_ARENA_UNIT = 2 << 20, VMM_ARENA_BYTES = 1 << 30, VMM_ARENA_PIECES = 32 };
+enum { VMM_ARENA_UNIT = 2 << 20, VMM_ARENA_BYTES = 1 << 30, VMM_ARENA_PIECES = 80 };
 
 typedef unsigned long long vmm_word_t; /* CUdeviceptr, CUmemGenericAllocationHandle */
 
