@@ -92,6 +92,63 @@ static void import_without_peer(int peer)
     meet(peer);
 }
 
+/* The memory of one device of a process is opened in one context of a device. */
+static void import_in_two_contexts(int peer)
+{
+    CUipcMemHandle handle;
+    CUdeviceptr memory, same;
+    CUcontext first, second, elsewhere;
+    receive_from(peer, &handle, sizeof(handle));
+    elsewhere = open_device(1);
+    first = open_device(0);
+    OK(cuCtxCreate_v4(&second, NULL, 0, 0));
+    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
+    OK(cuCtxSetCurrent(first));
+    CUresult result = cuIpcOpenMemHandle(&same, handle, lazy);
+    CHECK(result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_ALREADY_MAPPED);
+    OK(cuCtxSetCurrent(second));
+    OK(cuIpcCloseMemHandle(memory));
+    OK(cuCtxSetCurrent(first));
+    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
+    OK(cuIpcCloseMemHandle(memory));
+    OK(cuCtxSetCurrent(elsewhere));
+    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
+    meet(peer);
+}
+
+static void two_contexts(void)
+{
+    run_two(export_one, import_in_two_contexts);
+}
+
+/* Other memory of the same process does not go into another context either. */
+static void export_both(int peer)
+{
+    open_device(0);
+    CUipcMemHandle handles[] = {handle_of(ints_on_device(10, 1)),
+                                handle_of(ints_on_device(1 << 20, 2))};
+    send_to(peer, handles, sizeof(handles));
+    meet(peer);
+}
+
+static void import_each_in_its_own(int peer)
+{
+    CUipcMemHandle handles[2];
+    CUdeviceptr memory;
+    CUcontext second;
+    receive_from(peer, handles, sizeof(handles));
+    open_device(0);
+    OK(cuIpcOpenMemHandle(&memory, handles[0], lazy));
+    OK(cuCtxCreate_v4(&second, NULL, 0, 0));
+    GIVES(CUDA_ERROR_INVALID_CONTEXT, cuIpcOpenMemHandle(&memory, handles[1], lazy));
+    meet(peer);
+}
+
+static void a_context_each(void)
+{
+    run_two(export_both, import_each_in_its_own);
+}
+
 static void without_peer(void)
 {
     run_two(export_one, import_without_peer);
@@ -333,86 +390,6 @@ static void by_fd(void)
     run_two(export_fd, import_fd);
 }
 
-/* ---- freed memory ---- */
-
-enum { MOST = 40 << 20 }; /* of 64 MiB: there is no room for two */
-
-static void free_while_mapped(int peer)
-{
-    CUdeviceptr memory, other;
-    size_t left, total;
-    open_device(0);
-    OK(cuMemAlloc(&memory, MOST));
-    CUipcMemHandle handle = handle_of(memory);
-    send_to(peer, &handle, sizeof(handle));
-    meet(peer);
-    OK(cuMemFree(memory));
-    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&other, MOST));
-    OK(cuMemGetInfo(&left, &total));
-    CHECK(left < MOST);
-    meet(peer);
-    meet(peer);
-    OK(cuMemAlloc(&other, MOST));
-}
-
-static void map_while_freed(int peer)
-{
-    CUdeviceptr memory;
-    CUipcMemHandle handle;
-    receive_from(peer, &handle, sizeof(handle));
-    open_device(0);
-    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
-    meet(peer);
-    meet(peer);
-    OK(cuIpcCloseMemHandle(memory));
-    meet(peer);
-}
-
-static void freed_but_mapped(void)
-{
-    run_two(free_while_mapped, map_while_freed);
-}
-
-/* A descriptor holds the memory, too. */
-static void free_while_exported(int peer)
-{
-    CUmemGenericAllocationHandle handle, other;
-    int fd;
-    open_device(0);
-    OK(cuMemCreate(&handle, MOST, &shared_by_fd, 0));
-    OK(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
-    OK(cuMemRelease(handle));
-    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, MOST, &shared_by_fd, 0));
-    send_fd(peer, fd);
-    close(fd);
-    meet(peer);
-    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, MOST, &shared_by_fd, 0));
-    meet(peer);
-    meet(peer);
-    OK(cuMemCreate(&other, MOST, &shared_by_fd, 0));
-}
-
-static void import_while_freed(int peer)
-{
-    CUmemGenericAllocationHandle handle;
-    int fd = receive_fd(peer);
-    open_device(0);
-    OK(cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd,
-                                      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-    close(fd);
-    CUdeviceptr memory = map_handle(handle, MOST);
-    OK(cuMemRelease(handle));
-    meet(peer);
-    meet(peer);
-    OK(cuMemUnmap(memory, MOST));
-    meet(peer);
-}
-
-static void freed_but_exported(void)
-{
-    run_two(free_while_exported, import_while_freed);
-}
-
 static void export_fabric(int peer)
 {
     CUmemAllocationProp properties = shared_by_fd;
@@ -548,6 +525,8 @@ int main(void)
 {
     static const test_case_t cases[] = {
         {"legacy", "devices=2", legacy, 0},
+        {"legacy in two contexts", "devices=2", two_contexts, 0},
+        {"legacy with a context each", "", a_context_each, 0},
         {"legacy without a peer", "devices=2,peers=none", without_peer, 0},
         {"legacy of a device that is not seen", "devices=2", unseen, 0},
         {"legacy of a device that is withheld", "devices=2,per_task=1", withheld, 0},
@@ -556,8 +535,6 @@ int main(void)
         {"virtual memory", "", virtual_memory, 0},
         {"virtual memory without rights", "", no_rights, 0},
         {"virtual memory by descriptor", "", by_fd, 0},
-        {"freed but mapped", "memory=64M", freed_but_mapped, 0},
-        {"freed but exported", "memory=64M", freed_but_exported, 0},
         {"virtual memory by fabric handle", "fabric", by_fabric, 0},
         {"no fabric", "", no_fabric, 0},
         {"pools", "", pools, 0},

@@ -97,6 +97,12 @@ int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out)
     return create_device(context, id, out);
 }
 
+bool wefti_device_lives(weft_device_t *device)
+{
+    device->is_dead |= id_of(device->context) != device->context_id;
+    return !device->is_dead;
+}
+
 static weft_cu_context_t current_context_on(weft_cu_device_t number)
 {
     weft_cu_context_t context = NULL;

@@ -36,6 +36,9 @@ extern weft_device_t *wefti_devices;
 /** The device of a context. Returns MPI_SUCCESS, MPI_ERR_OTHER or MPI_ERR_NO_MEM. */
 int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out);
 
+/** Does its context still exist? */
+bool wefti_device_lives(weft_device_t *device);
+
 /** The device in whose context to work on memory that belongs to no context (VMM, pools): that of
  * the current context if it is on device `number`, else that of the device's primary context.
  * Returns MPI_ERR_OTHER if that is not active. */

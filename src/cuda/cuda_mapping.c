@@ -6,6 +6,7 @@
 #include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/mapping_place.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/list.h"
@@ -455,35 +456,50 @@ static bool open_entry(mapped_t *entry)
     return false;
 }
 
-/* Can `device` reach memory of the device with this UUID? This is asked once for an allocation. */
-static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
+/* All that one process has on one device must be opened in one context of a device
+ * (cuIpcOpenMemHandle). Returns another context of the same device in which some of it is open. */
+static weft_device_t *rival_in(const weft_list_t *list, const weft_share_t *share,
+                               const weft_device_t *device)
 {
-    int is_possible = 0;
-    if (memcmp(device->uuid.bytes, share->uuid, sizeof(share->uuid)) == 0)
-        return true;
-    weft_cu_device_t owners = wefti_device_number(share->uuid);
-    if (owners < 0)
-        return true; /* the device may only be hidden from this process (CUDA_VISIBLE_DEVICES) */
-    if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) != WEFT_CU_SUCCESS ||
-        !is_possible)
-        wefti_warn_of_detour(WEFT_WARNING_NO_PEERS,
-                             "two devices of this host cannot reach each other's memory");
-    return is_possible;
+    for (const weft_link_t *at = list->next; at != list; at = at->next) {
+        const mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        if (other->address != 0 && other->share.kind == WEFT_HANDLE_LEGACY &&
+            other->share.owner == share->owner && other->device != device &&
+            other->device->number == device->number && wefti_device_lives(other->device) &&
+            memcmp(other->share.uuid, share->uuid, sizeof(share->uuid)) == 0)
+            return other->device;
+    }
+    return NULL;
 }
 
-/* The memory's own device, or any other one: the driver knows whether that one reaches the
- * memory. */
-static weft_device_t *choose_mapping_device(const weft_share_t *share)
+static bool has_twin(const weft_device_t *device)
 {
-    weft_device_t *device;
-    weft_cu_context_t context = NULL;
-    if (wefti_device_of_uuid(share->uuid, &device))
-        return device;
-    if (wefti_cu.cuCtxGetCurrent(&context) == WEFT_CU_SUCCESS && context != NULL)
-        return wefti_device_of_context(context, &device) == MPI_SUCCESS ? device : NULL;
-    for (device = wefti_devices; device != NULL && device->is_dead; device = device->next)
-        continue;
-    return device;
+    weft_device_t *other = wefti_devices;
+    while (other != NULL &&
+           (other == device || other->number != device->number || !wefti_device_lives(other)))
+        other = other->next;
+    return other != NULL;
+}
+
+static weft_device_t *rival_of(const weft_share_t *share, const weft_device_t *device)
+{
+    if (share->kind != WEFT_HANDLE_LEGACY || !has_twin(device))
+        return NULL;
+    weft_device_t *rival = rival_in(&order, share, device);
+    return rival != NULL ? rival : rival_in(&unmapped_later, share, device);
+}
+
+/* Where to map: on `device`, or if that is NULL on any that suits. NULL: nowhere. */
+static weft_device_t *context_for(const weft_share_t *share, weft_device_t *device)
+{
+    weft_device_t *place = device != NULL ? device : wefti_place_of_mapping(share);
+    weft_device_t *rival = place == NULL ? NULL : rival_of(share, place);
+    if (rival == NULL || device == NULL)
+        return rival == NULL ? place : rival;
+    wefti_warn_of_detour(WEFT_WARNING_CONTEXTS,
+                         "a rank has buffers in several contexts of a device, and the driver opens "
+                         "memory of another process in one of them only");
+    return NULL;
 }
 
 static bool map_own(const weft_share_t *share, weft_mapping_t *out)
@@ -515,8 +531,7 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
     const handle_ops_t *handle = handle_of(share);
     if (handle == NULL || !wefti_driver_find() || strcmp(weft_config.DEVICE_IPC, "no") == 0)
         return false;
-    if (device == NULL)
-        device = choose_mapping_device(share);
+    device = context_for(share, device);
     if (device == NULL)
         return false;
     mapped_t *entry = find_mapping(share, device);
@@ -527,7 +542,7 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
         return false;
     if (entry->address != 0)
         return give_mapping(entry, share, out);
-    if (is_first && !is_reachable(share, device)) {
+    if (is_first && !wefti_is_reachable(share, device)) {
         entry->is_refused = true;
         return false;
     }
@@ -542,8 +557,7 @@ bool wefti_is_refused(const weft_share_t *share, weft_device_t *device)
         return true;
     if (!wefti_driver_find())
         return false;
-    if (device == NULL)
-        device = choose_mapping_device(share);
+    device = context_for(share, device);
     const mapped_t *entry = device == NULL ? NULL : find_mapping(share, device);
     return entry != NULL && entry->is_refused;
 }
