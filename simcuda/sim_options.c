@@ -28,6 +28,7 @@ static const struct {
     {"multicast", NULL, &options.multicast, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
+    {"watchdog", &options.watchdog, NULL, NULL, 0},
     {"lazy", &options.lazy, NULL, NULL, 0},
     {"tell", &options.tell, NULL, NULL, 0},
     {"count", &options.count, NULL, NULL, 0},

@@ -55,6 +55,9 @@ static int describe_device(weft_device_t *device)
         result = wefti_cu.cuDeviceGetPCIBusId(device->pci, sizeof(device->pci), device->number);
     if (result == WEFT_CU_SUCCESS)
         result = wefti_cu.cuDeviceTotalMem(&device->bytes, device->number);
+    if (result == WEFT_CU_SUCCESS)
+        result = wefti_cu.cuDeviceGetAttribute(&device->time_limits, WEFT_CU_DEVICE_TIME_LIMIT,
+                                               device->number);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_driver_failed(result, "cuDeviceGetUuid", "a device of the program's");

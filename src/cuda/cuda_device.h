@@ -21,7 +21,8 @@ struct weft_device {
     weft_cu_device_t number; /* as the driver counts devices */
     weft_cu_uuid_t uuid;
     char pci[16];
-    size_t bytes;                              /* of its memory */
+    size_t bytes;    /* of its memory */
+    int time_limits; /* not 0: kernels that run for seconds are ended, so none may wait */
     weft_queue_t *queues[WEFT_STREAM_CLASSES]; /* owned by cuda_queue.c; NULL: not made yet */
     struct weft_pinned *pinned;                /* owned by cuda_memory.c */
     struct weft_scratch *scratch;

@@ -85,6 +85,7 @@ enum {
 /* Attributes of devices. */
 enum {
     WEFT_CU_DEVICE_MULTIPROCESSORS = 16,
+    WEFT_CU_DEVICE_TIME_LIMIT = 17, /* kernels that run for seconds are ended */
     WEFT_CU_DEVICE_IS_INTEGRATED = 18,
     WEFT_CU_DEVICE_MAPS_HOST_MEMORY = 19,
     WEFT_CU_DEVICE_UNIFIED_ADDRESSING = 41,

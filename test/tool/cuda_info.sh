@@ -55,6 +55,9 @@ lines 1 '^  peer access to  *0$'
 lines 2 '^  peer access to  *none of the others'
 info devices=2,multicast=1
 lines 2 '^  multicast  *yes'
+info devices=2,multicast=1,watchdog
+lines 2 '^  multicast  *no$'
+lines 2 '^  time limit  *the system ends kernels'
 info devices=2 --parsable
 lines 2 '^cuda_device_[01]:pci:0000:'
 lines 1 '^cuda:driver:for CUDA '
