@@ -48,6 +48,7 @@ typedef struct sim_options {
     size_t memory;       /* bytes of each device */
     size_t bar;          /* bytes that GDRCopy can map at a time; 0: its module is not loaded */
     unsigned multicast;  /* 1: devices have it */
+    unsigned version;    /* that cuDriverGetVersion tells */
     bool watchdog;       /* devices say that they end kernels that run long */
     bool fabric, lazy, tell, count;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */

@@ -156,6 +156,6 @@ CUresult cuDriverGetVersion(int *version)
     if (result == CUDA_SUCCESS && version == NULL)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
-        *version = CUDA_VERSION;
+        *version = (int)sim_options()->version;
     return sim_end(result);
 }

@@ -258,6 +258,7 @@ typedef struct weft_cu_copy2d {
 
 #define WEFT_CU_WANTED(X)                                                                          \
     X(cuFuncLoad, cuFuncLoad, (weft_cu_function_t function))                                       \
+    X(cuDriverGetVersion, cuDriverGetVersion, (int *out))                                          \
     X(cuCtxGetId, cuCtxGetId, (weft_cu_context_t context, unsigned long long *out))                \
     X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
       (weft_cu_stream_t stream, int *status, uint64_t *id, void **graph, const void **needs,       \

@@ -296,8 +296,10 @@ static void put_kernels(sheet_t *sheet)
         put_line(sheet, "kernels", "kernels",
                  "none, built without nvcc: reductions go through the host");
     else
-        put_line(sheet, "kernels", "kernels", "%zu bytes, for %s", weft_fatbin_bytes,
-                 weft_kernel_arches);
+        put_line(sheet, "kernels", "kernels", "%zu bytes, for %s, by CUDA %s%s%s%s",
+                 weft_fatbin_bytes, weft_kernel_arches, weft_kernel_toolkit,
+                 weft_kernel_driver[0] == '\0' ? "" : " (driver ", weft_kernel_driver,
+                 weft_kernel_driver[0] == '\0' ? "" : " or later)");
 }
 
 static void put_settings(sheet_t *sheet)

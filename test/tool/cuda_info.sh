@@ -29,7 +29,7 @@ lines() {
 for devices in 1 2 8; do
     info devices=$devices
     lines 1 "^CUDA driver  *for CUDA [0-9.]*, $devices devices\{0,1\}\$"
-    lines 1 '^kernels '
+    lines 1 '^kernels .*\(by CUDA [0-9.]* (driver [0-9.]* or later)\|none, built without nvcc: .*\)$'
     lines $devices '^device  *[0-7]: Weft simulated device$'
     lines $devices '^  PCI id  *0000:[0-9A-F][0-9A-F]:00.0$'
     lines $devices '^  UUID  *GPU-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*$'
