@@ -48,7 +48,9 @@ typedef struct sim_options {
     size_t memory;       /* bytes of each device */
     size_t bar;          /* bytes that GDRCopy can map at a time; 0: its module is not loaded */
     unsigned multicast;  /* 1: devices have it */
-    bool fabric, lazy, tell;
+    unsigned version;    /* that cuDriverGetVersion tells */
+    bool watchdog;       /* devices say that they end kernels that run long */
+    bool fabric, lazy, tell, count;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
     char kernels[1024]; /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];
@@ -229,9 +231,15 @@ void sim_space_give(uintptr_t start, size_t bytes);
 
 /** New memory, or NULL. */
 sim_backing_t *sim_backing_create(size_t bytes);
-/** Memory of another process, by a descriptor that the backing then owns. */
+/** Memory of another process, by a descriptor of an open file of its own (sim_file_hold()), which
+ * the backing then owns. */
 sim_backing_t *sim_backing_adopt(int fd, size_t bytes);
 void sim_backing_release(sim_backing_t *backing);
+/** Another open file of the same memory, which has a lock on it. So the owner sees that it is still
+ * in use elsewhere, until all descriptors of that open file are closed. -1: none is left. */
+int sim_file_hold(int fd);
+/** Does anything but `fd` itself hold the memory? */
+bool sim_file_is_held(int fd);
 bool sim_space_map(uintptr_t start, const sim_backing_t *backing, size_t offset, size_t bytes);
 void sim_space_unmap(uintptr_t start, size_t bytes);
 
@@ -315,6 +323,9 @@ void sim_memory_end(const sim_context_t *context);
 CUresult sim_memory_free(uintptr_t address);
 /** Counts `bytes` of a device as used; CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult sim_memory_charge(sim_device_t *device, size_t bytes);
+/** Releases the owner's last reference to a backing. Its bytes count as used until no other process
+ * has it mapped, and no descriptor of it is left. */
+void sim_memory_give_back(sim_device_t *device, size_t bytes, sim_backing_t *backing);
 
 /* ---- sim_host.c ---- */
 
@@ -334,12 +345,16 @@ void sim_set_access(uint64_t *readers, uint64_t *writers, const CUmemAccessDesc 
 CUmemAccess_flags sim_get_access(uint64_t readers, uint64_t writers, int ordinal);
 /** The CUmemAllocationHandleType bits that it may be exported by. */
 uint64_t sim_memory_types(const sim_memory_t *memory);
+/** The reserved addresses in which a mapping lies. */
+sim_extent_t sim_memory_reservation(const sim_range_t *range);
 
 /* ---- sim_pool.c, sim_pool_alloc.c ---- */
 
 /** Frees an allocation of a pool at once. */
 CUresult sim_pooled_free(sim_range_t *range);
 uint64_t sim_pool_types(const sim_pool_t *pool);
+/** The addresses in which all its allocations lie. */
+sim_extent_t sim_pool_reservation(const sim_pool_t *pool);
 
 #include "sim_stream.h"
 

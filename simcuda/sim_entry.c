@@ -37,7 +37,7 @@ void sim_count(const char *name)
 }
 
 /* For tests, no function of the driver: how often kernels were launched whose names begin with
- * `prefix`. */
+ * `prefix`; with `tell` or `count`, calls of such names, too. */
 __attribute__((visibility("default"))) unsigned long simLaunches(const char *prefix)
 {
     unsigned long launches = 0;
@@ -60,7 +60,7 @@ CUresult sim_begin_early(const char *name)
 {
     const sim_options_t *options = sim_options();
     sim_lock();
-    if (options->tell)
+    if (options->tell || options->count)
         sim_count(name);
     return sim_planned_failure(name);
 }
@@ -156,6 +156,6 @@ CUresult cuDriverGetVersion(int *version)
     if (result == CUDA_SUCCESS && version == NULL)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
-        *version = CUDA_VERSION;
+        *version = (int)sim_options()->version;
     return sim_end(result);
 }

@@ -64,6 +64,26 @@ static void match_stale(sim_range_t *range, void *data)
         import->found = range;
 }
 
+/* "CUipcMemHandles from each CUdevice in a given process may only be opened by one CUcontext per
+ * CUdevice per other process": memory of the same process and device in another context of the
+ * same device. */
+typedef struct rival {
+    const sim_token_t *token;
+    const sim_context_t *context;
+    bool is_there;
+} rival_t;
+
+static void match_rival(sim_range_t *range, void *data)
+{
+    rival_t *rival = data;
+    sim_token_t other;
+    if (range->what != SIM_IMPORTED || range->context == rival->context ||
+        range->context->device != rival->context->device)
+        return;
+    memcpy(&other, range->handle, sizeof(other));
+    rival->is_there |= other.pid == rival->token->pid && other.index == rival->token->index;
+}
+
 static CUresult may_open(const sim_context_t *context, const sim_token_t *token)
 {
     if (token->kind != SIM_SHARED_MEMORY)
@@ -130,6 +150,10 @@ static CUresult import_memory(CUdeviceptr *out, const CUipcMemHandle *handle, un
     sim_range_each(match, &import);
     if (import.found != NULL && import.found->context != context)
         return CUDA_ERROR_ALREADY_MAPPED;
+    rival_t rival = {&token, context, false};
+    sim_range_each(match_rival, &rival);
+    if (rival.is_there)
+        return CUDA_ERROR_INVALID_CONTEXT;
     if (import.found == NULL)
         result = map_import(context, &token, &import.found);
     if (result != CUDA_SUCCESS)

@@ -4,8 +4,10 @@
 #include "sim.h"
 #include "sim_bar.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     PIECE = 512, /* allocations begin at a multiple of this */
@@ -24,8 +26,46 @@ struct sim_block {
 
 static sim_block_t *blocks;
 
+/* Memory that was freed, but is mapped elsewhere. */
+typedef struct remnant {
+    struct remnant *next;
+    sim_device_t *device;
+    size_t bytes;
+    int fd;
+} remnant_t;
+
+static remnant_t *remnants;
+
+static void look_at_remnants(void)
+{
+    for (remnant_t **link = &remnants; *link != NULL;) {
+        remnant_t *remnant = *link;
+        if (sim_file_is_held(remnant->fd)) {
+            link = &remnant->next;
+            continue;
+        }
+        *link = remnant->next;
+        remnant->device->used -= remnant->bytes;
+        close(remnant->fd);
+        free(remnant);
+    }
+}
+
+void sim_memory_give_back(sim_device_t *device, size_t bytes, sim_backing_t *backing)
+{
+    if (sim_file_is_held(backing->fd)) {
+        remnant_t *remnant = sim_alloc(sizeof(*remnant));
+        *remnant = (remnant_t){remnants, device, bytes, fcntl(backing->fd, F_DUPFD_CLOEXEC, 0)};
+        remnants = remnant;
+    } else {
+        device->used -= bytes;
+    }
+    sim_backing_release(backing);
+}
+
 CUresult sim_memory_charge(sim_device_t *device, size_t bytes)
 {
+    look_at_remnants();
     if (bytes > sim_options()->memory - device->used)
         return CUDA_ERROR_OUT_OF_MEMORY;
     device->used += bytes;
@@ -55,8 +95,7 @@ static void unmap_old(sim_device_t *device, uintptr_t start, size_t bytes, sim_b
     sim_bar_revoke(start, bytes);
     sim_space_unmap(start, bytes);
     sim_space_give(start, bytes);
-    sim_backing_release(backing);
-    device->used -= bytes;
+    sim_memory_give_back(device, bytes, backing);
 }
 
 /* ---- blocks ---- */
@@ -257,6 +296,7 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
     if (result == CUDA_SUCCESS)
         result = sim_current(&context);
     if (result == CUDA_SUCCESS) {
+        look_at_remnants();
         *total = sim_options()->memory;
         *free_bytes = *total - context->device->used;
     }
@@ -265,8 +305,11 @@ CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 
 CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
+    sim_context_t *context;
     CUresult result = sim_begin(__func__);
     const sim_range_t *range = sim_range_find(address);
+    if (result == CUDA_SUCCESS)
+        result = sim_current(&context);
     if (result == CUDA_SUCCESS && range == NULL)
         result = CUDA_ERROR_NOT_FOUND;
     if (result == CUDA_SUCCESS && base != NULL)

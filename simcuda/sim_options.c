@@ -10,6 +10,7 @@ static sim_options_t options = {.devices = 1,
                                 .late_ms = 2,
                                 .seed = 1,
                                 .capability = 90,
+                                .version = CUDA_VERSION,
                                 .memory = (size_t)16 << 30,
                                 .peers = "all"};
 
@@ -26,10 +27,13 @@ static const struct {
     {"per_task", NULL, &options.per_task, NULL, 0},
     {"capability", NULL, &options.capability, NULL, 0},
     {"multicast", NULL, &options.multicast, NULL, 0},
+    {"version", NULL, &options.version, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
+    {"watchdog", &options.watchdog, NULL, NULL, 0},
     {"lazy", &options.lazy, NULL, NULL, 0},
     {"tell", &options.tell, NULL, NULL, 0},
+    {"count", &options.count, NULL, NULL, 0},
     {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
     {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
 };

@@ -39,6 +39,16 @@ static void mapping_of(const sim_range_t *range, uintptr_t *start, size_t *bytes
     *bytes = range->block == NULL ? range->bytes : range->backing->bytes;
 }
 
+/* The addresses that were set aside, of which an allocation or a mapping may be a part. */
+static sim_extent_t reservation_of(const sim_range_t *range)
+{
+    if (range->memory != NULL)
+        return sim_memory_reservation(range);
+    if (range->pool != NULL)
+        return sim_pool_reservation(range->pool);
+    return (sim_extent_t){range->start, range->bytes};
+}
+
 /* CUmemAllocationHandleType bits. */
 static uint64_t handle_types(const sim_range_t *range)
 {
@@ -54,9 +64,9 @@ static answer_t answer_range(const sim_range_t *range, CUpointer_attribute attri
     mapping_of(range, &start, &bytes);
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        return word(range->start);
+        return word(reservation_of(range).start);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-        return word(range->bytes);
+        return word(reservation_of(range).bytes);
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return word(start);
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:

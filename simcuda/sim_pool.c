@@ -281,6 +281,34 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *out, CUmemoryPool handle, CUmemLo
     return sim_end(result);
 }
 
+/* ---- addresses ---- */
+
+typedef struct reach {
+    const sim_pool_t *pool;
+    sim_extent_t extent;
+} pool_reach_t;
+
+static void reach_over(sim_range_t *range, void *data)
+{
+    pool_reach_t *reach = data;
+    sim_extent_t *extent = &reach->extent;
+    if (range->pool != reach->pool)
+        return;
+    uint64_t end = extent->bytes == 0 ? 0 : extent->start + extent->bytes;
+    if (extent->bytes == 0 || range->start < extent->start)
+        extent->start = range->start;
+    if (range->start + range->bytes > end)
+        end = range->start + range->bytes;
+    extent->bytes = end - extent->start;
+}
+
+sim_extent_t sim_pool_reservation(const sim_pool_t *pool)
+{
+    pool_reach_t reach = {pool, {0, 0}};
+    sim_range_each(reach_over, &reach);
+    return reach.extent;
+}
+
 /* ---- other processes ---- */
 
 static CUresult export_pool(void *out, const sim_pool_t *pool, CUmemAllocationHandleType type)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ CUresult sim_token_open(const sim_token_t *token, sim_share_kind_t kind, int *fd
         close(fd);
         return CUDA_ERROR_INVALID_VALUE;
     }
+    flock(fd, LOCK_SH);
     *fd_out = fd;
     return CUDA_SUCCESS;
 }
@@ -61,7 +63,7 @@ int sim_trailer_export(int file, size_t bytes, const sim_token_t *token)
     if (ftruncate(file, end + TRAILER) != 0 ||
         pwrite(file, token, sizeof(*token), end) != (ssize_t)sizeof(*token))
         return -1;
-    return fcntl(file, F_DUPFD_CLOEXEC, 0);
+    return sim_file_hold(file);
 }
 
 static CUresult read_trailer(int fd, sim_share_kind_t kind, sim_token_t *out)
@@ -89,6 +91,6 @@ CUresult sim_share_open(void *given, CUmemAllocationHandleType type, sim_share_k
                           : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return result;
-    *fd_out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    *fd_out = sim_file_hold(fd);
     return *fd_out == -1 ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;
 }

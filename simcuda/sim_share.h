@@ -4,7 +4,8 @@
  * A token (64 bytes, in the handles of legacy IPC, fabric handles, pointers of pools) names a
  * descriptor of the exporting process. Others open it by /proc/<pid>/fd, and compare the file's
  * inode number to see whether the descriptor is still that of the same file. Where the descriptor
- * itself is passed on (VMM, pools, multicast), a trailer after the memory says what the file is. */
+ * itself is passed on (VMM, pools, multicast), a trailer after the memory says what the file is.
+ * Each descriptor that is made so is of an open file of its own, with a shared lock on the file. */
 #ifndef SIMCUDA_SIM_SHARE_H
 #define SIMCUDA_SIM_SHARE_H
 

@@ -3,7 +3,10 @@
 #include "sim.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,6 +74,24 @@ sim_backing_t *sim_backing_create(size_t bytes)
         return sim_backing_adopt(fd, bytes);
     close(fd);
     return NULL;
+}
+
+int sim_file_hold(int fd)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int own = open(path, O_RDWR | O_CLOEXEC);
+    if (own != -1)
+        flock(own, LOCK_SH);
+    return own;
+}
+
+bool sim_file_is_held(int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return true;
+    flock(fd, LOCK_UN);
+    return false;
 }
 
 void sim_backing_release(sim_backing_t *backing)

@@ -64,13 +64,23 @@ CUresult cuMemAddressFree(CUdeviceptr start, size_t bytes)
     return sim_end(result ? result : free_addresses(start, bytes));
 }
 
+static const reservation_t *reservation_of(uintptr_t start, size_t bytes)
+{
+    const reservation_t *at = reservations;
+    while (at != NULL && (start < at->start || start + bytes > at->start + at->bytes))
+        at = at->next;
+    return at;
+}
+
 static bool is_reserved(uintptr_t start, size_t bytes)
 {
-    for (const reservation_t *at = reservations; at != NULL; at = at->next) {
-        if (start >= at->start && start + bytes <= at->start + at->bytes)
-            return true;
-    }
-    return false;
+    return reservation_of(start, bytes) != NULL;
+}
+
+sim_extent_t sim_memory_reservation(const sim_range_t *range)
+{
+    const reservation_t *found = reservation_of(range->start, range->bytes);
+    return (sim_extent_t){found->start, found->bytes};
 }
 
 /* ---- allocations ---- */
@@ -87,9 +97,10 @@ static void release_if_unused(sim_memory_t *memory)
         return;
     if (memory->team != NULL)
         sim_team_release(memory->team);
-    else if (!memory->is_imported)
-        memory->device->used -= memory->bytes;
-    sim_backing_release(memory->backing);
+    else if (memory->is_imported)
+        sim_backing_release(memory->backing);
+    else
+        sim_memory_give_back(memory->device, memory->bytes, memory->backing);
     sim_object_release(memory);
 }
 

@@ -135,6 +135,14 @@ static void peers_as_told(void)
     }
 }
 
+static void time_limits(void)
+{
+    int limit;
+    OK(cuInit(0));
+    OK(cuDeviceGetAttribute(&limit, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, 0));
+    SAME(limit, 1);
+}
+
 static void primary_contexts(void)
 {
     CUcontext context, again, current;
@@ -206,6 +214,7 @@ int main(void)
         {"one that stands twice", "devices=3", twice_spoils_all, 0},
         {"tasks see their own", "devices=4,per_task=2", tasks_see_their_own, 0},
         {"peers", "devices=4,peers=0-1+2-3", peers_as_told, 0},
+        {"time limits", "watchdog", time_limits, 0},
         {"primary contexts", "devices=2", primary_contexts, 0},
         {"the stack of contexts", "devices=2", stack_of_contexts, 0},
         {"names of functions", "", names_of_functions, 0},

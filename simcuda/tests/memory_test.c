@@ -35,6 +35,9 @@ static void addresses_come_back(void)
     OK(cuMemFree(first));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree(first));
     GIVES(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &bytes, first));
+    OK(cuCtxSetCurrent(NULL));
+    GIVES(CUDA_ERROR_INVALID_CONTEXT, cuMemGetAddressRange(&base, &bytes, first));
+    open_device(0);
     OK(cuMemAlloc(&other, 5 << 20));
     SAME(other, first);
     CHECK(id_of(other) != id);

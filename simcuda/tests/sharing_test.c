@@ -92,6 +92,63 @@ static void import_without_peer(int peer)
     meet(peer);
 }
 
+/* The memory of one device of a process is opened in one context of a device. */
+static void import_in_two_contexts(int peer)
+{
+    CUipcMemHandle handle;
+    CUdeviceptr memory, same;
+    CUcontext first, second, elsewhere;
+    receive_from(peer, &handle, sizeof(handle));
+    elsewhere = open_device(1);
+    first = open_device(0);
+    OK(cuCtxCreate_v4(&second, NULL, 0, 0));
+    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
+    OK(cuCtxSetCurrent(first));
+    CUresult result = cuIpcOpenMemHandle(&same, handle, lazy);
+    CHECK(result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_ALREADY_MAPPED);
+    OK(cuCtxSetCurrent(second));
+    OK(cuIpcCloseMemHandle(memory));
+    OK(cuCtxSetCurrent(first));
+    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
+    OK(cuIpcCloseMemHandle(memory));
+    OK(cuCtxSetCurrent(elsewhere));
+    OK(cuIpcOpenMemHandle(&memory, handle, lazy));
+    meet(peer);
+}
+
+static void two_contexts(void)
+{
+    run_two(export_one, import_in_two_contexts);
+}
+
+/* Other memory of the same process does not go into another context either. */
+static void export_both(int peer)
+{
+    open_device(0);
+    CUipcMemHandle handles[] = {handle_of(ints_on_device(10, 1)),
+                                handle_of(ints_on_device(1 << 20, 2))};
+    send_to(peer, handles, sizeof(handles));
+    meet(peer);
+}
+
+static void import_each_in_its_own(int peer)
+{
+    CUipcMemHandle handles[2];
+    CUdeviceptr memory;
+    CUcontext second;
+    receive_from(peer, handles, sizeof(handles));
+    open_device(0);
+    OK(cuIpcOpenMemHandle(&memory, handles[0], lazy));
+    OK(cuCtxCreate_v4(&second, NULL, 0, 0));
+    GIVES(CUDA_ERROR_INVALID_CONTEXT, cuIpcOpenMemHandle(&memory, handles[1], lazy));
+    meet(peer);
+}
+
+static void a_context_each(void)
+{
+    run_two(export_both, import_each_in_its_own);
+}
+
 static void without_peer(void)
 {
     run_two(export_one, import_without_peer);
@@ -226,13 +283,20 @@ static CUdeviceptr map_handle(CUmemGenericAllocationHandle handle, size_t bytes)
     return memory;
 }
 
+static uint64_t word_at(CUdeviceptr address, CUpointer_attribute attribute)
+{
+    uint64_t value = 0;
+    OK(cuPointerGetAttribute(&value, attribute, address));
+    return value;
+}
+
 static void virtual_memory(void)
 {
     CUmemGenericAllocationHandle handles[2], retained;
-    CUdeviceptr memory;
+    CUdeviceptr memory, base;
     CUipcMemHandle legacy_handle;
     uint64_t value;
-    size_t granule;
+    size_t granule, bytes;
     open_device(0);
     OK(cuMemGetAllocationGranularity(&granule, &shared_by_fd, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     SAME(granule, GRANULE);
@@ -246,6 +310,11 @@ static void virtual_memory(void)
     OK(cuMemRelease(handles[1]));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemRelease(handles[1]));
     OK(cuMemSetAccess(memory, 2 * GRANULE, &all_on_device, 1));
+    SAME(word_at(memory + GRANULE + 8, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), memory);
+    SAME(word_at(memory + GRANULE + 8, CU_POINTER_ATTRIBUTE_RANGE_SIZE), 4 * GRANULE);
+    OK(cuMemGetAddressRange(&base, &bytes, memory + GRANULE + 8));
+    SAME(base, memory + GRANULE);
+    SAME(bytes, GRANULE);
     OK(cuMemsetD32(memory, 3, 2 * GRANULE / 4)); /* over both mappings */
     SAME(int_at(memory + 2 * GRANULE - 4), 3);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuIpcGetMemHandle(&legacy_handle, memory));
@@ -369,6 +438,7 @@ static void pools(void)
     CUmemoryPool pool, found;
     CUdeviceptr memory, other;
     cuuint64_t used;
+    size_t bytes;
     int fd;
     open_device(0);
     OK(cuDeviceGetDefaultMemPool(&pool, 0));
@@ -382,8 +452,16 @@ static void pools(void)
     SAME(int_at(memory + 99996), 3);
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
     CHECK(used >= 100000);
-    OK(cuMemFreeAsync(memory, NULL));
+    /* the addresses of the pool hold both allocations */
     OK(cuMemAllocAsync(&other, 100, NULL));
+    CUdeviceptr start = word_at(memory, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+    SAME(word_at(other, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), start);
+    CHECK(start <= memory && start <= other);
+    CHECK(start + word_at(memory, CU_POINTER_ATTRIBUTE_RANGE_SIZE) >= other + 100);
+    OK(cuMemGetAddressRange(&start, &bytes, other + 50));
+    SAME(start, other);
+    SAME(bytes, 100);
+    OK(cuMemFreeAsync(memory, NULL));
     OK(cuMemFree(other));
     OK(cuCtxSynchronize());
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
@@ -447,6 +525,8 @@ int main(void)
 {
     static const test_case_t cases[] = {
         {"legacy", "devices=2", legacy, 0},
+        {"legacy in two contexts", "devices=2", two_contexts, 0},
+        {"legacy with a context each", "", a_context_each, 0},
         {"legacy without a peer", "devices=2,peers=none", without_peer, 0},
         {"legacy of a device that is not seen", "devices=2", unseen, 0},
         {"legacy of a device that is withheld", "devices=2,per_task=1", withheld, 0},

@@ -3,6 +3,8 @@
 #include "cuda/allocation.h"
 
 #include "cuda/bar.h"
+#include "cuda/cuda_segments.h"
+#include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
 #include "base/fail.h"
@@ -12,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { BINS = 256, ENTRIES_PER_LOOK = 4 };
+enum { BINS = 256, ENTRIES_PER_LOOK = 4, BINS_PER_SHARE = 4 };
 
 static weft_allocation_t *bins[BINS];
 /* the number of entries; and of those added since freed ones were last looked for */
@@ -90,16 +92,16 @@ weft_allocation_t *wefti_allocation_of(uint64_t id)
     return entry;
 }
 
-bool wefti_allocation_lives(const weft_memory_t *memory)
+bool wefti_allocation_lives(const weft_allocation_t *entry)
 {
     answers_t answers = {0};
-    return ask_first((const void *)memory->base, &answers) == WEFT_CU_SUCCESS &&
-           answers.id == memory->id;
+    return ask_first((const void *)entry->seen_at, &answers) == WEFT_CU_SUCCESS &&
+           answers.id == entry->memory.id;
 }
 
-static bool is_shared(const weft_allocation_t *entry)
+static bool holds(const weft_memory_t *memory, const void *buf)
 {
-    return entry->handle_kind != WEFT_HANDLE_UNKNOWN && entry->handle_kind != WEFT_HANDLE_NONE;
+    return (uintptr_t)buf - memory->base < memory->bytes;
 }
 
 /* Remove *at. */
@@ -108,12 +110,22 @@ static void forget_allocation(weft_allocation_t **at)
     weft_allocation_t *entry = *at;
     *at = entry->next;
     wefti_bar_forget(entry);
-    if (is_shared(entry) && weft_device_freed != NULL)
+    wefti_segments_forget(entry->memory.id);
+    if (entry->is_known_elsewhere && weft_device_freed != NULL)
         weft_device_freed(entry->memory.id);
-    if (entry->handle_kind == WEFT_HANDLE_FD)
-        close(entry->fd);
+    wefti_share_end(entry);
     weft_free(entry);
     count--;
+}
+
+static void look_at_bin(weft_allocation_t **at)
+{
+    while (*at != NULL) {
+        if (wefti_allocation_lives(*at))
+            at = &(*at)->next;
+        else
+            forget_allocation(at);
+    }
 }
 
 /* An entry of freed memory holds a file descriptor, and that keeps the memory from the program. An
@@ -124,14 +136,15 @@ static void forget_freed(void)
     if (++learned * ENTRIES_PER_LOOK <= count)
         return;
     learned = 0;
-    for (int i = 0; i < BINS; i++) {
-        for (weft_allocation_t **at = &bins[i]; *at != NULL;) {
-            if (wefti_allocation_lives(&(*at)->memory))
-                at = &(*at)->next;
-            else
-                forget_allocation(at);
-        }
-    }
+    for (int i = 0; i < BINS; i++)
+        look_at_bin(&bins[i]);
+}
+
+void wefti_allocations_look_for_freed(void)
+{
+    static int next;
+    for (int i = 0; i < BINS_PER_SHARE; i++)
+        look_at_bin(&bins[next++ % BINS]);
 }
 
 static weft_allocation_t *add_allocation(uint64_t id)
@@ -156,14 +169,27 @@ static weft_allocation_t *add_allocation(uint64_t id)
  * driver would wait. */
 static void make_synchronous(weft_allocation_t *entry)
 {
-    weft_visit_t visit;
     unsigned on = 1;
+    entry->is_loose = wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS,
+                                                     entry->seen_at) != WEFT_CU_SUCCESS;
+}
+
+/* The range among the attributes is what was set aside: for virtual memory all addresses that the
+ * program has reserved, for a pool those of the whole pool. What can be shared is the mapping or
+ * allocation, which is asked for by another call, in a context. */
+static void learn_in_context(weft_allocation_t *entry)
+{
+    weft_visit_t visit;
+    weft_cu_address_t base;
+    size_t bytes;
     if (wefti_device_enter(entry->memory.device, &visit) != MPI_SUCCESS)
         return;
-    weft_cu_result_t result =
-        wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS, entry->memory.base);
+    if (wefti_cu.cuMemGetAddressRange(&base, &bytes, entry->seen_at) == WEFT_CU_SUCCESS) {
+        entry->memory.base = base;
+        entry->memory.bytes = bytes;
+    }
+    make_synchronous(entry);
     wefti_device_leave(&visit);
-    entry->is_loose = result != WEFT_CU_SUCCESS;
 }
 
 /* A stream that is captured, or that would become part of a capture, may not be asked. */
@@ -213,7 +239,8 @@ static int learn_allocation(const void *buf, weft_memory_t *out)
     entry->is_legacy = answers.is_legacy != 0;
     entry->handle_types = answers.handle_types;
     entry->pool = (weft_cu_pool_t)(uintptr_t)answers.pool;
-    make_synchronous(entry);
+    entry->seen_at = (uintptr_t)buf;
+    learn_in_context(entry);
     if (entry->is_loose || answers.context == 0)
         await_copies(entry);
     *out = entry->memory;
@@ -235,7 +262,7 @@ int wefti_memory_look(const void *buf, weft_memory_t *out)
     if (out->kind < WEFT_MEMORY_MANAGED)
         return MPI_SUCCESS;
     const weft_allocation_t *known = wefti_allocation_of(answers.id);
-    if (known == NULL || known->memory.device->is_dead)
+    if (known == NULL || known->memory.device->is_dead || !holds(&known->memory, buf))
         return learn_allocation(buf, out);
     if (__builtin_expect(known->is_loose, 0))
         await_copies(known);

@@ -16,17 +16,21 @@ typedef enum weft_handle_kind {
     WEFT_HANDLE_LEGACY, /* CUipcMemHandle */
     WEFT_HANDLE_FD,     /* the descriptor of one VMM allocation */
     WEFT_HANDLE_FABRIC,
-    WEFT_HANDLE_POOL, /* the pool's file descriptor, and the allocation's place in the pool */
+    WEFT_HANDLE_POOL,     /* the pool's file descriptor, and the allocation's place in the pool */
+    WEFT_HANDLE_SEGMENTS, /* of shares only: a list of several of kind FD */
 } weft_handle_kind_t;
 
 typedef struct weft_allocation {
     weft_memory_t memory;
+    uintptr_t seen_at; /* an address in it, at which the driver was asked about it */
     bool is_legacy;
     bool is_loose;         /* the driver does not wait at synchronous copies of the program */
     uint64_t handle_types; /* the driver's handle types that this allocation allows */
     weft_cu_pool_t pool;
     weft_handle_kind_t handle_kind;
-    int fd; /* for kind FD the allocation's own, for kind POOL the pool's */
+    int fd;                  /* for kind FD the allocation's own, for kind POOL the pool's */
+    size_t shares;           /* for kind FD: those that are in use */
+    bool is_known_elsewhere; /* peers may have mapped it */
     uint8_t handle[64];
     struct weft_bar_mapping *mappings; /* this one and the next two belong to bar.c */
     size_t small_uses;                 /* small copies that a mapping would have served */
@@ -43,7 +47,10 @@ int wefti_memory_look(const void *buf, weft_memory_t *out);
 weft_allocation_t *wefti_allocation_of(uint64_t id);
 
 /** Does the allocation still exist? */
-bool wefti_allocation_lives(const weft_memory_t *memory);
+bool wefti_allocation_lives(const weft_allocation_t *entry);
+
+/** Look for freed allocations among some of the known ones; others each time. */
+void wefti_allocations_look_for_freed(void);
 
 void wefti_allocations_close(void);
 

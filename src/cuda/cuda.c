@@ -12,6 +12,7 @@
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_multicast.h"
 #include "cuda/cuda_pack.h"
+#include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
@@ -59,6 +60,7 @@ static const weft_device_ops_t ops = {
     .take_scratch = wefti_scratch_take,
     .give_scratch = wefti_scratch_give,
     .share = wefti_share,
+    .unshare = wefti_unshare,
     .map = wefti_map,
     .is_refused = wefti_is_refused,
     .unmap = wefti_unmap,
@@ -83,6 +85,7 @@ void weft_cuda_close(void)
     wefti_shapes_close();
     wefti_multicasts_close();
     wefti_mappings_close();
+    wefti_segments_close();
     wefti_shares_close();
     wefti_allocations_close();
     wefti_bar_close();

@@ -53,6 +53,11 @@ static int describe_device(weft_device_t *device)
         result = wefti_cu.cuDeviceGetUuid(&device->uuid, device->number);
     if (result == WEFT_CU_SUCCESS)
         result = wefti_cu.cuDeviceGetPCIBusId(device->pci, sizeof(device->pci), device->number);
+    if (result == WEFT_CU_SUCCESS)
+        result = wefti_cu.cuDeviceTotalMem(&device->bytes, device->number);
+    if (result == WEFT_CU_SUCCESS)
+        result = wefti_cu.cuDeviceGetAttribute(&device->time_limits, WEFT_CU_DEVICE_TIME_LIMIT,
+                                               device->number);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS)
         return wefti_driver_failed(result, "cuDeviceGetUuid", "a device of the program's");
@@ -93,6 +98,12 @@ int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out)
         device->is_dead = true;
     }
     return create_device(context, id, out);
+}
+
+bool wefti_device_lives(weft_device_t *device)
+{
+    device->is_dead |= id_of(device->context) != device->context_id;
+    return !device->is_dead;
 }
 
 static weft_cu_context_t current_context_on(weft_cu_device_t number)

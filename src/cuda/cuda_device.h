@@ -21,6 +21,8 @@ struct weft_device {
     weft_cu_device_t number; /* as the driver counts devices */
     weft_cu_uuid_t uuid;
     char pci[16];
+    size_t bytes;    /* of its memory */
+    int time_limits; /* not 0: kernels that run for seconds are ended, so none may wait */
     weft_queue_t *queues[WEFT_STREAM_CLASSES]; /* owned by cuda_queue.c; NULL: not made yet */
     struct weft_pinned *pinned;                /* owned by cuda_memory.c */
     struct weft_scratch *scratch;
@@ -34,6 +36,9 @@ extern weft_device_t *wefti_devices;
 
 /** The device of a context. Returns MPI_SUCCESS, MPI_ERR_OTHER or MPI_ERR_NO_MEM. */
 int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out);
+
+/** Does its context still exist? */
+bool wefti_device_lives(weft_device_t *device);
 
 /** The device in whose context to work on memory that belongs to no context (VMM, pools): that of
  * the current context if it is on device `number`, else that of the device's primary context.

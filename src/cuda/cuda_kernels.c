@@ -3,6 +3,7 @@
 
 #include "cuda/cuda_copy.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/kernels/kernel_arches.h"
 #include "cuda/kernels/kernel_image.h"
 #include "runtime/world.h"
 #include "base/config.h"
@@ -11,6 +12,7 @@
 #include "base/memory.h"
 #include "mpi.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct weft_kernels {
@@ -21,6 +23,23 @@ struct weft_kernels {
 };
 
 /* ---- loading ---- */
+
+/* Whether the driver is too old for the image, in words; "" if it is not, or if that is not
+ * known. */
+static const char *age_of_driver(void)
+{
+    static char text[160];
+    int cuda = 0;
+    if (wefti_cu.cuDriverGetVersion != NULL)
+        wefti_cu.cuDriverGetVersion(&cuda);
+    text[0] = '\0';
+    if (cuda != 0 && cuda < weft_kernel_cuda)
+        snprintf(text, sizeof(text),
+                 "; they were compiled by CUDA %s and need a driver of version %s or later, and "
+                 "this one is for CUDA %d.%d",
+                 weft_kernel_toolkit, weft_kernel_driver, cuda / 1000, cuda % 1000 / 10);
+    return text;
+}
 
 static void load_kernels(weft_device_t *device)
 {
@@ -39,8 +58,8 @@ static void load_kernels(weft_device_t *device)
         WEFT_LOG(
             WEFT_WARN, "cuda",
             "device %s does not take Weft's kernels (cuModuleLoadData: %s): reductions go through "
-            "the host, and derived datatypes block by block",
-            device->pci, wefti_driver_error(result));
+            "the host, and derived datatypes block by block%s",
+            device->pci, wefti_driver_error(result), age_of_driver());
 }
 
 static void say_there_are_none(void)

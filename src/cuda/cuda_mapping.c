@@ -3,8 +3,10 @@
 #include "cuda/cuda_mapping.h"
 
 #include "cuda/allocation.h"
+#include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/mapping_place.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/list.h"
@@ -26,6 +28,7 @@ typedef struct mapped {
     weft_device_t *device;
     weft_cu_address_t address; /* 0: the allocation is known, but not mapped */
     size_t users;
+    bool is_brief;   /* it is unmapped when the last use ends */
     bool is_refused; /* it cannot be mapped, and is not tried again */
     bool made_way;   /* it was unmapped so that another allocation of its block could be mapped */
 } mapped_t;
@@ -88,7 +91,7 @@ int wefti_fetch_fd(int pid, int fd)
     return own;
 }
 
-static weft_cu_access_t access_by(const weft_device_t *device)
+weft_cu_access_t wefti_access_by(const weft_device_t *device)
 {
     return (weft_cu_access_t){{WEFT_CU_LOCATION_DEVICE, device->number}, WEFT_CU_ACCESS_READWRITE};
 }
@@ -97,7 +100,7 @@ weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t by
                                       size_t alignment, const weft_device_t *device,
                                       weft_cu_address_t *out)
 {
-    weft_cu_access_t access = access_by(device);
+    weft_cu_access_t access = wefti_access_by(device);
     weft_cu_address_t address;
     weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, bytes, alignment, 0, 0);
     if (result != WEFT_CU_SUCCESS)
@@ -168,7 +171,7 @@ static weft_cu_result_t import_pool(const weft_share_t *share, weft_cu_pool_t *o
 static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *device,
                                   weft_cu_pool_t *out)
 {
-    weft_cu_access_t access = access_by(device);
+    weft_cu_access_t access = wefti_access_by(device);
     for (int i = 0; i < pool_count; i++) {
         if (pools[i].owner == share->owner && pools[i].fd == share->fd &&
             pools[i].device == device) {
@@ -211,6 +214,8 @@ static const handle_ops_t handles[] = {
                             wefti_unmap_allocation, true},
     [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", mapping_open_in_pool, mapping_close_in_pool,
                           false},
+    [WEFT_HANDLE_SEGMENTS] = {"cuMemImportFromShareableHandle", wefti_segments_map,
+                              wefti_segments_unmap, true},
 };
 
 static const handle_ops_t *handle_of(const weft_share_t *share)
@@ -286,13 +291,19 @@ static bool overlaps(const weft_share_t *a, const weft_share_t *b)
 }
 
 /* If the new allocation overlaps an older one of the same owner, the owner has freed the older
- * one. */
+ * one. Lists of pieces may overlap. */
+static bool replaces(const weft_share_t *share, const weft_share_t *older)
+{
+    return share->kind != WEFT_HANDLE_SEGMENTS && older->kind != WEFT_HANDLE_SEGMENTS &&
+           share->id != older->id && overlaps(older, share);
+}
+
 static void drop_predecessors(const weft_share_t *share)
 {
     for (weft_link_t *at = order.next, *next; at != &order; at = next) {
         mapped_t *entry = WEFT_ELEMENT(at, mapped_t, order);
         next = at->next;
-        if (entry->users == 0 && entry->share.id != share->id && overlaps(&entry->share, share))
+        if (entry->users == 0 && replaces(share, &entry->share))
             drop_mapping(entry);
     }
 }
@@ -306,6 +317,47 @@ static void make_mapping_room(size_t bytes)
             return;
         if (entry->users == 0)
             drop_mapping(entry);
+    }
+}
+
+/* ---- what is kept ----
+ *
+ * Memory that its owner has freed is missing on the device as long as it is mapped here. So data
+ * that are a large part of the device are mapped for one use: opening them takes little time
+ * compared with copying them. Of allocations that are small compared with the device, those of one
+ * owner are kept up to a part of the device, which all other ranks share. Large allocations of
+ * which small pieces are used, such as those of an allocator, are kept: they live long. */
+enum { SMALL_PART = 32, KEPT_PART = 8 };
+
+static bool is_small(const mapped_t *entry)
+{
+    return entry->share.bytes <= entry->device->bytes / SMALL_PART;
+}
+
+static size_t kept_of_owner(const mapped_t *entry)
+{
+    size_t bytes = 0;
+    for (weft_link_t *at = order.next; at != &order; at = at->next) {
+        const mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        if (other->share.owner == entry->share.owner && other->address != 0 && is_small(other))
+            bytes += other->share.bytes;
+    }
+    return bytes;
+}
+
+static void make_room_of_owner(const mapped_t *entry)
+{
+    size_t others = weft_world.local_size > 2 ? (size_t)weft_world.local_size - 1 : 1;
+    size_t most = entry->device->bytes / KEPT_PART / others;
+    size_t kept = is_small(entry) ? kept_of_owner(entry) + entry->share.bytes : 0;
+    for (weft_link_t *at = order.next, *next; at != &order && kept > most; at = next) {
+        mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        next = at->next;
+        if (other->share.owner != entry->share.owner || other->users > 0 || other->address == 0 ||
+            !is_small(other))
+            continue;
+        kept -= other->share.bytes;
+        drop_mapping(other);
     }
 }
 
@@ -385,6 +437,7 @@ static bool open_entry(mapped_t *entry)
     blocks_are_shared |= entry->made_way;
     entry->users++;
     make_mapping_room(entry->share.bytes);
+    make_room_of_owner(entry);
     entry->users--;
     weft_cu_result_t result = try_open(entry);
     if (result == WEFT_CU_ALREADY_MAPPED && wefti_streams_may_wait())
@@ -403,35 +456,50 @@ static bool open_entry(mapped_t *entry)
     return false;
 }
 
-/* Can `device` reach memory of the device with this UUID? This is asked once for an allocation. */
-static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
+/* All that one process has on one device must be opened in one context of a device
+ * (cuIpcOpenMemHandle). Returns another context of the same device in which some of it is open. */
+static weft_device_t *rival_in(const weft_list_t *list, const weft_share_t *share,
+                               const weft_device_t *device)
 {
-    int is_possible = 0;
-    if (memcmp(device->uuid.bytes, share->uuid, sizeof(share->uuid)) == 0)
-        return true;
-    weft_cu_device_t owners = wefti_device_number(share->uuid);
-    if (owners < 0)
-        return true; /* the device may only be hidden from this process (CUDA_VISIBLE_DEVICES) */
-    if (wefti_cu.cuDeviceCanAccessPeer(&is_possible, device->number, owners) != WEFT_CU_SUCCESS ||
-        !is_possible)
-        wefti_warn_of_detour(WEFT_WARNING_NO_PEERS,
-                             "two devices of this host cannot reach each other's memory");
-    return is_possible;
+    for (const weft_link_t *at = list->next; at != list; at = at->next) {
+        const mapped_t *other = WEFT_ELEMENT(at, mapped_t, order);
+        if (other->address != 0 && other->share.kind == WEFT_HANDLE_LEGACY &&
+            other->share.owner == share->owner && other->device != device &&
+            other->device->number == device->number && wefti_device_lives(other->device) &&
+            memcmp(other->share.uuid, share->uuid, sizeof(share->uuid)) == 0)
+            return other->device;
+    }
+    return NULL;
 }
 
-/* The memory's own device, or any other one: the driver knows whether that one reaches the
- * memory. */
-static weft_device_t *choose_mapping_device(const weft_share_t *share)
+static bool has_twin(const weft_device_t *device)
 {
-    weft_device_t *device;
-    weft_cu_context_t context = NULL;
-    if (wefti_device_of_uuid(share->uuid, &device))
-        return device;
-    if (wefti_cu.cuCtxGetCurrent(&context) == WEFT_CU_SUCCESS && context != NULL)
-        return wefti_device_of_context(context, &device) == MPI_SUCCESS ? device : NULL;
-    for (device = wefti_devices; device != NULL && device->is_dead; device = device->next)
-        continue;
-    return device;
+    weft_device_t *other = wefti_devices;
+    while (other != NULL &&
+           (other == device || other->number != device->number || !wefti_device_lives(other)))
+        other = other->next;
+    return other != NULL;
+}
+
+static weft_device_t *rival_of(const weft_share_t *share, const weft_device_t *device)
+{
+    if (share->kind != WEFT_HANDLE_LEGACY || !has_twin(device))
+        return NULL;
+    weft_device_t *rival = rival_in(&order, share, device);
+    return rival != NULL ? rival : rival_in(&unmapped_later, share, device);
+}
+
+/* Where to map: on `device`, or if that is NULL on any that suits. NULL: nowhere. */
+static weft_device_t *context_for(const weft_share_t *share, weft_device_t *device)
+{
+    weft_device_t *place = device != NULL ? device : wefti_place_of_mapping(share);
+    weft_device_t *rival = place == NULL ? NULL : rival_of(share, place);
+    if (rival == NULL || device == NULL)
+        return rival == NULL ? place : rival;
+    wefti_warn_of_detour(WEFT_WARNING_CONTEXTS,
+                         "a rank has buffers in several contexts of a device, and the driver opens "
+                         "memory of another process in one of them only");
+    return NULL;
 }
 
 static bool map_own(const weft_share_t *share, weft_mapping_t *out)
@@ -447,6 +515,7 @@ static bool map_own(const weft_share_t *share, weft_mapping_t *out)
 static bool give_mapping(mapped_t *entry, const weft_share_t *share, weft_mapping_t *out)
 {
     entry->users++;
+    entry->is_brief |= share->is_brief != 0;
     weft_list_remove(&entry->order);
     weft_list_append(&order, &entry->order);
     uintptr_t address = (uintptr_t)(entry->address + (share->address - share->base));
@@ -462,8 +531,7 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
     const handle_ops_t *handle = handle_of(share);
     if (handle == NULL || !wefti_driver_find() || strcmp(weft_config.DEVICE_IPC, "no") == 0)
         return false;
-    if (device == NULL)
-        device = choose_mapping_device(share);
+    device = context_for(share, device);
     if (device == NULL)
         return false;
     mapped_t *entry = find_mapping(share, device);
@@ -474,7 +542,7 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
         return false;
     if (entry->address != 0)
         return give_mapping(entry, share, out);
-    if (is_first && !is_reachable(share, device)) {
+    if (is_first && !wefti_is_reachable(share, device)) {
         entry->is_refused = true;
         return false;
     }
@@ -489,8 +557,7 @@ bool wefti_is_refused(const weft_share_t *share, weft_device_t *device)
         return true;
     if (!wefti_driver_find())
         return false;
-    if (device == NULL)
-        device = choose_mapping_device(share);
+    device = context_for(share, device);
     const mapped_t *entry = device == NULL ? NULL : find_mapping(share, device);
     return entry != NULL && entry->is_refused;
 }
@@ -499,8 +566,12 @@ void wefti_unmap(weft_mapping_t *mapping)
 {
     mapped_t *entry = mapping->entry;
     mapping->entry = NULL;
-    if (entry != NULL && --entry->users == 0 && !handle_of(&entry->share)->is_kept)
+    if (entry == NULL || --entry->users > 0)
+        return;
+    if (entry->is_brief || !handle_of(&entry->share)->is_kept)
         drop_mapping(entry);
+    else
+        make_mapping_room(0);
 }
 
 void wefti_forget_mapping(int owner, uint64_t id)

@@ -30,6 +30,9 @@ void wefti_forget_mapping(int owner, uint64_t id);
  * process is gone. */
 int wefti_fetch_fd(int pid, int fd);
 
+/** Reading and writing by a device. */
+weft_cu_access_t wefti_access_by(const weft_device_t *device);
+
 /** Map a VMM allocation at an address of its own, for a device whose context is current, and unmap
  * it. */
 weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes,

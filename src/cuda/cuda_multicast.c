@@ -64,7 +64,8 @@ bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op,
                          const struct weft_type *type)
 {
     if (device->multicasts == 0)
-        device->multicasts = look_at(device) && wefti_has_kernels(device) ? 1 : -1;
+        device->multicasts =
+            device->time_limits == 0 && look_at(device) && wefti_has_kernels(device) ? 1 : -1;
     return device->multicasts > 0 &&
            (op == NULL || weft_multicast_kernel(op, type) != WEFT_NO_KERNEL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_share.h"
 
+#include "cuda/cuda_segments.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -17,6 +18,9 @@ void wefti_warn_of_detour(weft_warning_t note, const char *reason)
                  reason);
 }
 
+/* the allocations that have a descriptor, and their bytes */
+static size_t exported_count, exported_bytes;
+
 /* ---- making handles ---- */
 
 typedef bool (*export_fn_t)(weft_allocation_t *entry);
@@ -30,7 +34,8 @@ static bool share_export_legacy(weft_allocation_t *entry)
     return true;
 }
 
-/* A range may consist of several VMM allocations, but a handle stands for one only. */
+/* The range of a driver that knows only of reservations may hold several allocations, but a handle
+ * stands for one. */
 static bool retain_whole(const weft_allocation_t *entry, weft_cu_allocation_t *out)
 {
     weft_cu_allocation_t last;
@@ -150,9 +155,8 @@ static void say_why_not_shared(const weft_allocation_t *entry)
     else
         wefti_warn_of_detour(
             WEFT_WARNING_NO_HANDLE,
-            "memory of cuMemCreate without an exportable handle, or put together of "
-            "several allocations, cannot be shared between processes: ask for handle "
-            "type POSIX_FILE_DESCRIPTOR");
+            "memory of cuMemCreate without an exportable handle cannot be shared between "
+            "processes: ask for handle type POSIX_FILE_DESCRIPTOR");
 }
 
 static void export_entry(weft_allocation_t *entry)
@@ -170,19 +174,76 @@ static void export_entry(weft_allocation_t *entry)
         say_why_not_shared(entry);
     }
     entry->handle_kind = kind;
+    if (kind == WEFT_HANDLE_FD) {
+        exported_bytes += entry->memory.bytes;
+        exported_count++;
+    }
+}
+
+/* ---- shares ---- */
+
+/* Parts of a device. Where the program frees memory and allocates it again, it may miss as much as
+ * descriptors hold; and processes often may have a thousand descriptors only. */
+enum { BRIEF_PART = 32, EXPORTED_PART = 16, EXPORTED_MOST = 256 };
+
+void wefti_share_end(weft_allocation_t *entry)
+{
+    if (entry->handle_kind == WEFT_HANDLE_FD) {
+        close(entry->fd);
+        exported_bytes -= entry->memory.bytes;
+        exported_count--;
+    }
+    entry->handle_kind = WEFT_HANDLE_UNKNOWN;
+}
+
+bool wefti_is_brief(const weft_device_t *device, size_t bytes)
+{
+    return bytes > device->bytes / BRIEF_PART;
+}
+
+void wefti_share_let_go(weft_allocation_t *entry, bool is_brief)
+{
+    if (entry == NULL || entry->shares == 0 || --entry->shares > 0 ||
+        entry->handle_kind != WEFT_HANDLE_FD)
+        return;
+    if (is_brief || exported_count > EXPORTED_MOST ||
+        exported_bytes > entry->memory.device->bytes / EXPORTED_PART ||
+        exported_bytes > weft_config.DEVICE_MAPPED_MAX)
+        wefti_share_end(entry);
+}
+
+void wefti_unshare(const weft_share_t *share)
+{
+    if (share->kind == WEFT_HANDLE_SEGMENTS)
+        wefti_segments_unshare(share);
+    else if (share->kind == WEFT_HANDLE_FD)
+        wefti_share_let_go(wefti_allocation_of(share->id), share->is_brief);
+}
+
+weft_allocation_t *wefti_share_by_fd(uint64_t id)
+{
+    weft_allocation_t *entry = wefti_allocation_of(id);
+    if (entry != NULL && entry->handle_kind == WEFT_HANDLE_UNKNOWN)
+        export_entry(entry);
+    return entry != NULL && entry->handle_kind == WEFT_HANDLE_FD ? entry : NULL;
 }
 
 bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out)
 {
+    wefti_allocations_look_for_freed();
     weft_allocation_t *entry = wefti_allocation_of(memory->id);
     uintptr_t address = (uintptr_t)buf;
-    if (entry == NULL || strcmp(weft_config.DEVICE_IPC, "no") == 0 ||
-        address < entry->memory.base || address + bytes > entry->memory.base + entry->memory.bytes)
+    if (entry == NULL || strcmp(weft_config.DEVICE_IPC, "no") == 0 || address < entry->memory.base)
         return false;
+    if (address + bytes > entry->memory.base + entry->memory.bytes)
+        return entry->memory.kind == WEFT_MEMORY_DEVICE && !entry->is_legacy &&
+               entry->pool == NULL && wefti_segments_share(buf, bytes, out);
     if (entry->handle_kind == WEFT_HANDLE_UNKNOWN)
         export_entry(entry);
     if (entry->handle_kind == WEFT_HANDLE_NONE)
         return false;
+    entry->is_known_elsewhere = true;
+    entry->shares++;
     *out = (weft_share_t){.base = entry->memory.base,
                           .bytes = entry->memory.bytes,
                           .id = entry->memory.id,
@@ -190,7 +251,8 @@ bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, wef
                           .owner = (uint32_t)weft_world.rank,
                           .pid = getpid(),
                           .fd = entry->fd,
-                          .kind = entry->handle_kind};
+                          .kind = (uint16_t)entry->handle_kind,
+                          .is_brief = wefti_is_brief(entry->memory.device, bytes)};
     memcpy(out->uuid, entry->memory.device->uuid.bytes, sizeof(out->uuid));
     memcpy(out->handle, entry->handle, sizeof(out->handle));
     return true;

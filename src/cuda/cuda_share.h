@@ -4,7 +4,9 @@
  * on how the memory was allocated (weft_handle_kind_t): cuMemAlloc gives legacy handles; VMM and
  * pools give file descriptors or fabric handles, if the program asked for them; managed memory
  * gives none. A handle is made once for an allocation. File descriptors stay open here, where peers
- * fetch them (pidfd_getfd), until the allocation is freed.
+ * fetch them (pidfd_getfd), until the allocation is freed. But memory of which a descriptor is open
+ * is not free when the program frees it: so that of a brief share is closed when nobody uses it any
+ * more, and so are those beyond a part of the device.
  */
 #ifndef WEFT_CUDA_CUDA_SHARE_H
 #define WEFT_CUDA_CUDA_SHARE_H
@@ -12,8 +14,21 @@
 #include "cuda/allocation.h"
 #include "runtime/world.h"
 
-/** Does what weft_device->share() promises. */
+/** These do what weft_device->share() and ->unshare() promise. */
 bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
+void wefti_unshare(const weft_share_t *share);
+
+/** Are so many bytes a large part of the device? */
+bool wefti_is_brief(const weft_device_t *device, size_t bytes);
+
+/** The allocation, if it has a descriptor (it is exported if need be); else NULL. */
+weft_allocation_t *wefti_share_by_fd(uint64_t id);
+
+/** One of its shares has ended. NULL: the allocation has gone. */
+void wefti_share_let_go(weft_allocation_t *entry, bool is_brief);
+
+/** Close what an allocation's handle holds; it can be shared again. */
+void wefti_share_end(weft_allocation_t *entry);
 
 /** Give notice, once for a host, of the reason why memory cannot be shared between processes
  * directly. */

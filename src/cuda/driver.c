@@ -101,14 +101,29 @@ static void look_for_library(void)
         watch_loads(&never);
 }
 
+/* Answers of a library that will never have a device: the toolkit's stub, one that does not fit the
+ * kernel's driver, one on a host without a device. */
+static bool is_final(weft_cu_result_t result)
+{
+    return result == WEFT_CU_STUB_LIBRARY || result == WEFT_CU_NO_DEVICE ||
+           result == WEFT_CU_DRIVER_MISMATCH || result == WEFT_CU_COMPAT_NOT_SUPPORTED;
+}
+
+/* Other failures than the final ones are those of a driver that is not initialised yet, or not
+ * ready. */
 static void look_for_initialisation(void)
 {
     weft_cu_context_t context;
     weft_cu_result_t result = wefti_cu.cuCtxGetCurrent(&context);
-    if (result == WEFT_CU_NOT_INITIALIZED || result == WEFT_CU_DEINITIALIZED)
-        return;
-    wefti_driver_is_in_use = true;
-    WEFT_LOG(WEFT_INFO, "cuda", "the program uses CUDA");
+    if (result == WEFT_CU_SUCCESS || result == WEFT_CU_INVALID_CONTEXT) {
+        wefti_driver_is_in_use = true;
+        WEFT_LOG(WEFT_INFO, "cuda", "the program uses CUDA");
+    } else if (is_final(result)) {
+        state = UNUSABLE;
+        watch_loads(&never);
+        WEFT_LOG(WEFT_INFO, "cuda", "%s can use no device: %s", driver_name,
+                 wefti_driver_error(result));
+    }
 }
 
 bool wefti_driver_look(void)

@@ -12,7 +12,7 @@
  *   loaded    The driver is there, and each look asks whether it is initialised.
  *   in use    This lasts until MPI_Finalize.
  *   unusable  The driver lacks a function that the library needs: one notice says so, and all
- *             memory is taken for the host's.
+ *             memory is taken for the host's. Or it is a stub, or does not fit the kernel's driver.
  */
 #ifndef WEFT_CUDA_DRIVER_H
 #define WEFT_CUDA_DRIVER_H

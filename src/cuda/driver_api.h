@@ -28,11 +28,15 @@ enum {
     WEFT_CU_OUT_OF_MEMORY = 2,
     WEFT_CU_NOT_INITIALIZED = 3,
     WEFT_CU_DEINITIALIZED = 4,
+    WEFT_CU_STUB_LIBRARY = 34,
+    WEFT_CU_NO_DEVICE = 100,
     WEFT_CU_INVALID_CONTEXT = 201,
     WEFT_CU_ALREADY_MAPPED = 208,
     WEFT_CU_NOT_READY = 600,
     WEFT_CU_PEER_ACCESS_ALREADY_ENABLED = 704,
     WEFT_CU_CONTEXT_IS_DESTROYED = 709,
+    WEFT_CU_DRIVER_MISMATCH = 803,
+    WEFT_CU_COMPAT_NOT_SUPPORTED = 804,
 };
 
 /* Attributes of pointers, and their types. */
@@ -81,6 +85,7 @@ enum {
 /* Attributes of devices. */
 enum {
     WEFT_CU_DEVICE_MULTIPROCESSORS = 16,
+    WEFT_CU_DEVICE_TIME_LIMIT = 17, /* kernels that run for seconds are ended */
     WEFT_CU_DEVICE_IS_INTEGRATED = 18,
     WEFT_CU_DEVICE_MAPS_HOST_MEMORY = 19,
     WEFT_CU_DEVICE_UNIFIED_ADDRESSING = 41,
@@ -169,6 +174,7 @@ typedef struct weft_cu_copy2d {
     X(cuDeviceGet, cuDeviceGet, (weft_cu_device_t * out, int ordinal))                             \
     X(cuDeviceGetCount, cuDeviceGetCount, (int *out))                                              \
     X(cuDeviceGetUuid, cuDeviceGetUuid_v2, (weft_cu_uuid_t * out, weft_cu_device_t device))        \
+    X(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t * out, weft_cu_device_t device))              \
     X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, (char *out, int bytes, weft_cu_device_t device))   \
     X(cuDeviceGetAttribute, cuDeviceGetAttribute,                                                  \
       (int *out, int attribute, weft_cu_device_t device))                                          \
@@ -198,6 +204,8 @@ typedef struct weft_cu_copy2d {
     X(cuEventDestroy, cuEventDestroy_v2, (weft_cu_event_t event))                                  \
     X(cuMemAlloc, cuMemAlloc_v2, (weft_cu_address_t * out, size_t bytes))                          \
     X(cuMemFree, cuMemFree_v2, (weft_cu_address_t address))                                        \
+    X(cuMemGetAddressRange, cuMemGetAddressRange_v2,                                               \
+      (weft_cu_address_t * base_out, size_t * bytes_out, weft_cu_address_t address))               \
     X(cuMemHostAlloc, cuMemHostAlloc, (void **out, size_t bytes, unsigned flags))                  \
     X(cuMemFreeHost, cuMemFreeHost, (void *memory))                                                \
     X(cuMemcpyAsync, cuMemcpyAsync,                                                                \
@@ -252,6 +260,7 @@ typedef struct weft_cu_copy2d {
 
 #define WEFT_CU_WANTED(X)                                                                          \
     X(cuFuncLoad, cuFuncLoad, (weft_cu_function_t function))                                       \
+    X(cuDriverGetVersion, cuDriverGetVersion, (int *out))                                          \
     X(cuCtxGetId, cuCtxGetId, (weft_cu_context_t context, unsigned long long *out))                \
     X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \
       (weft_cu_stream_t stream, int *status, uint64_t *id, void **graph, const void **needs,       \

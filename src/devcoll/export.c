@@ -47,7 +47,6 @@ static bool export_buffer(weft_export_t *export, const weft_memory_t *memory)
     uintptr_t first = (uintptr_t) export->regions.buf + (uintptr_t)low;
     size_t bytes = (size_t)(high - low);
     return first >= memory->base && first - memory->base <= memory->bytes &&
-           bytes <= memory->bytes - (first - memory->base) &&
            weft_device->share(memory, (void *)first, bytes, &export->share);
 }
 
@@ -124,6 +123,9 @@ void wefti_export_close(weft_export_t *export)
     if (export->scratch != NULL)
         weft_device->give_scratch(export->device, export->scratch);
     export->scratch = NULL;
+    if (weft_device != NULL)
+        weft_device->unshare(&export->share);
+    export->share = (weft_share_t){0};
 }
 
 weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES])

@@ -116,7 +116,8 @@ static void make_inbox(ll_state_t *ll, weft_device_t *device)
     state->device = device;
     if (!weft_device->open_inbox(device, INBOX_BYTES, wefti_kernel_cleared_event(state),
                                  &ll->inbox)) {
-        wefti_kernel_refused(state, "there is no memory for an inbox, or no kernel can be loaded");
+        wefti_kernel_refused(state, "there is no memory for an inbox, no kernel can be loaded, or "
+                                    "the device ends kernels that wait");
         return;
     }
     state->is_cleared_first = true;

@@ -212,12 +212,22 @@ static void put_peers(sheet_t *sheet, weft_cu_device_t device, int count)
 
 static void put_multicast(sheet_t *sheet, weft_cu_device_t device, int capability)
 {
-    bool is_there = attribute_of(device, WEFT_CU_DEVICE_MULTICAST) != 0;
+    bool is_there = attribute_of(device, WEFT_CU_DEVICE_MULTICAST) != 0 &&
+                    attribute_of(device, WEFT_CU_DEVICE_TIME_LIMIT) == 0;
     put_line(sheet, "multicast", "  multicast", "%s",
              !is_there ? "no"
              : !weft_kernel_multicasts(capability)
                  ? "yes, but Weft has no kernels for it (configure --with-cuda-arch=90 or later)"
                  : "yes: large allreduces of ranks with a device each");
+}
+
+/* Of a device with a display. */
+static void put_time_limit(sheet_t *sheet, weft_cu_device_t device)
+{
+    if (attribute_of(device, WEFT_CU_DEVICE_TIME_LIMIT) != 0)
+        put_line(sheet, "time_limit", "  time limit",
+                 "the system ends kernels that run for seconds, so none may wait for other ranks: "
+                 "collectives do not go by ll or multicast");
 }
 
 static void print_device(const weft_info_format_t *format, int ordinal, int count)
@@ -247,6 +257,7 @@ static void print_device(const weft_info_format_t *format, int ordinal, int coun
     put_handles(&sheet, device);
     put_peers(&sheet, device, count);
     put_multicast(&sheet, device, capability);
+    put_time_limit(&sheet, device);
     format->report(section, sheet.report);
 }
 
@@ -285,8 +296,10 @@ static void put_kernels(sheet_t *sheet)
         put_line(sheet, "kernels", "kernels",
                  "none, built without nvcc: reductions go through the host");
     else
-        put_line(sheet, "kernels", "kernels", "%zu bytes, for %s", weft_fatbin_bytes,
-                 weft_kernel_arches);
+        put_line(sheet, "kernels", "kernels", "%zu bytes, for %s, by CUDA %s%s%s%s",
+                 weft_fatbin_bytes, weft_kernel_arches, weft_kernel_toolkit,
+                 weft_kernel_driver[0] == '\0' ? "" : " (driver ", weft_kernel_driver,
+                 weft_kernel_driver[0] == '\0' ? "" : " or later)");
 }
 
 static void put_settings(sheet_t *sheet)

@@ -78,6 +78,13 @@ static void give_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
     wefti_chunk_give(chunk);
 }
 
+static void release_mapping(weft_device_recv_t *d)
+{
+    if (d->is_mapped)
+        weft_device->unmap(&d->mapping);
+    d->is_mapped = false;
+}
+
 /* Give everything back. */
 static void release_device_recv(weft_device_recv_t *d)
 {
@@ -85,8 +92,7 @@ static void release_device_recv(weft_device_recv_t *d)
     wefti_slot_waiter_forget(&d->slot_waiter);
     while (!weft_list_is_empty(&d->filling))
         give_chunk(d, wefti_chunk_of(d->filling.next));
-    if (d->is_mapped)
-        weft_device->unmap(&d->mapping);
+    release_mapping(d);
     weft_free(d->kept);
     weft_pool_give(&device_recvs, d);
 }
@@ -107,6 +113,7 @@ static void conclude_recv(weft_device_recv_t *d)
 {
     weft_recv_t *recv = d->recv;
     bool failed = recv_has_failed(d);
+    release_mapping(d); /* the sender may free the memory as soon as it has the answer */
     answer_sender(d);
     release_device_recv(d);
     if (failed)

@@ -480,6 +480,7 @@ void wefti_device_send_end(weft_send_t *send)
         wefti_chunk_give(wefti_chunk_of(d->chunks.next));
     if (d->scratch != NULL)
         weft_device->give_scratch(d->memory.device, d->scratch);
+    weft_device->unshare(&d->share);
     weft_pool_give(&device_sends, d);
 }
 

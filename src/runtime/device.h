@@ -211,7 +211,8 @@ typedef struct weft_share {
     uint64_t address;         /* of the data, in the owner's memory */
     uint32_t owner;           /* rank in the job */
     int32_t pid, fd;          /* for handles that are file descriptors */
-    uint32_t kind;            /* of handle; the back end's */
+    uint16_t kind;            /* of handle; the back end's */
+    uint16_t is_brief;        /* the data are a large part of the device: see unshare */
     uint8_t handle[64];
 } weft_share_t;
 
@@ -323,9 +324,14 @@ typedef struct weft_device_ops {
     void (*give_scratch)(weft_device_t *device, void *scratch);
 
     /* ---- between processes ---- */
-    /** Describe `bytes` bytes at `buf`, within `memory`, to processes of this host. false: such
-     * memory cannot be shared (managed, a pool without handles, ...), which has been noted once. */
+    /** Describe `bytes` bytes at `buf`, which begin within `memory`, to processes of this host.
+     * false: such memory cannot be shared (managed, a pool without handles, ...), which has been
+     * noted once. */
     bool (*share)(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
+    /** Nobody will map the share again. Called once for each share that was made, as soon as the
+     * program may free the memory: memory that is mapped elsewhere, or has a descriptor, is not
+     * free for others when the program frees it. Peers unmap a brief share when its use ends. */
+    void (*unshare)(const weft_share_t *share);
     /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on any that
      * suits), until unmap; the owner must keep the memory until then. Mappings are cached: the
      * first one of an allocation costs some 1 ms, later ones 100 ns. false: not possible, which has

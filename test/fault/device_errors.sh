@@ -44,5 +44,8 @@ notes 'let each rank see all devices' devices=2,per_task=1 2 device
 notes 'the driver gives no handles of device memory for other processes' fail=cuIpcGetMemHandle:1+ 2 device
 notes 'cuMemHostAlloc of [0-9]* bytes: CUDA_ERROR_' fail=cuMemHostAlloc:1+ 2 device
 notes 'does not take Weft.s kernels (cuModuleLoadData: CUDA_ERROR_' fail=cuModuleLoadData:1+ 2 device
+[ -e "$BUILD/src/cuda/kernels/kernels.fatbin" ] && # else there are none that an old driver could refuse
+    notes 'compiled by CUDA [0-9.]* and need a driver of version [0-9.]* or later, and this one is for CUDA 10.2' \
+        version=10020,fail=cuModuleLoadData:1+:222 2 device
 nothing_left
 finish

@@ -3,12 +3,14 @@
  * Buffers of several kinds of memory for programs that otherwise know nothing of devices. The
  * variable TEST_MEMORY has a letter for each kind, which the buffers of a rank take in turn: H host
  * memory, D cuMemAlloc, E cuMemAlloc on the next device, M managed, P pinned, A from the device's
- * pool. If it is not set, all buffers are host memory, and no driver is needed. The device memory
- * of rank r is on device r modulo the number of devices, and is filled and read through host
- * memory.
+ * pool, V virtual memory in a larger arena, S the same over several mappings. If it is not set, all
+ * buffers are host memory, and no driver is needed. The device memory of rank r is on device r
+ * modulo the number of devices, and is filled and read through host memory.
  */
 #ifndef TEST_MPI_MEMORY_KINDS_H
 #define TEST_MPI_MEMORY_KINDS_H
+
+#include "vmm_arena.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -85,6 +87,7 @@ static inline void memory_begin(int rank)
     memory_must(memory.device(&device, rank % memory.devices), "cuDeviceGet");
     memory_must(memory.retain(&memory.context, device), "cuDevicePrimaryCtxRetain");
     memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
+    vmm_arenas_begin(library, device);
 }
 
 /* To be called in each further thread that takes memory. */
@@ -133,6 +136,10 @@ static inline void *memory_take(char kind, size_t bytes)
         memory_must(memory.alloc_async(&address, bytes, NULL), "cuMemAllocAsync");
         memory_must(memory.synchronize(), "cuCtxSynchronize");
         break;
+    case 'V':
+    case 'S':
+        address = vmm_arena_take(bytes, kind == 'S');
+        break;
     case 'P':
         memory_must(memory.alloc_host(&pinned, bytes, 0), "cuMemHostAlloc");
         return pinned;
@@ -148,6 +155,8 @@ static inline void memory_give(char kind, void *buffer)
         free(buffer);
     else if (kind == 'P')
         memory_must(memory.free_host(buffer), "cuMemFreeHost");
+    else if (kind == 'V' || kind == 'S')
+        vmm_arena_give((memory_address_t)(uintptr_t)buffer);
     else
         memory_must(memory.free((memory_address_t)(uintptr_t)buffer), "cuMemFree");
 }

@@ -29,7 +29,7 @@ lines() {
 for devices in 1 2 8; do
     info devices=$devices
     lines 1 "^CUDA driver  *for CUDA [0-9.]*, $devices devices\{0,1\}\$"
-    lines 1 '^kernels '
+    lines 1 '^kernels .*\(by CUDA [0-9.]* (driver [0-9.]* or later)\|none, built without nvcc: .*\)$'
     lines $devices '^device  *[0-7]: Weft simulated device$'
     lines $devices '^  PCI id  *0000:[0-9A-F][0-9A-F]:00.0$'
     lines $devices '^  UUID  *GPU-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*$'
@@ -55,6 +55,9 @@ lines 1 '^  peer access to  *0$'
 lines 2 '^  peer access to  *none of the others'
 info devices=2,multicast=1
 lines 2 '^  multicast  *yes'
+info devices=2,multicast=1,watchdog
+lines 2 '^  multicast  *no$'
+lines 2 '^  time limit  *the system ends kernels'
 info devices=2 --parsable
 lines 2 '^cuda_device_[01]:pci:0000:'
 lines 1 '^cuda:driver:for CUDA '

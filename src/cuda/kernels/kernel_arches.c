@@ -9,6 +9,9 @@
 enum { MULTICAST_LEAST = 90 }; /* on older devices these kernels only trap */
 
 const char *const weft_kernel_arches = WEFT_KERNEL_ARCHES;
+const char *const weft_kernel_toolkit = WEFT_KERNEL_TOOLKIT;
+const char *const weft_kernel_driver = WEFT_KERNEL_DRIVER;
+const int weft_kernel_cuda = WEFT_KERNEL_CUDA;
 
 weft_kernel_fit_t weft_kernel_fit_of(const char *arches, int ptx, int capability)
 {

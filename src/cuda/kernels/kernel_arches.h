@@ -17,6 +17,11 @@ typedef enum weft_kernel_fit {
  * image. */
 extern const char *const weft_kernel_arches;
 
+/** The release of CUDA whose nvcc compiled the image ("12.8"), the least driver that takes it
+ * ("550.54"), and the same as cuDriverGetVersion counts (12040). "" and 0: not known. */
+extern const char *const weft_kernel_toolkit, *const weft_kernel_driver;
+extern const int weft_kernel_cuda;
+
 /** Do kernels that were compiled for `arches`, and that exist as PTX of architecture `ptx` (0: no
  * PTX), run on a device of this capability (90 is 9.0)? Code runs on later minor versions of its
  * major one (CUDA C++ Programming Guide, "Binary Compatibility"). */

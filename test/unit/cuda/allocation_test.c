@@ -3,6 +3,7 @@
 
 #include "cuda/host_place.h"
 #include "loaded_driver.h"
+#include "../../mpi/vmm_arena.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -93,13 +94,13 @@ static void test_address_used_again(void **state)
 {
     (void)state;
     char *first = take_device(3 << 20);
-    weft_memory_t before = look(first);
+    weft_allocation_t before = *wefti_allocation_of(look(first).id);
     for (int i = 0; i < 20; i++) {
         give_device(first);
         char *second = take_device(3 << 20);
-        weft_memory_t now = look(second);
+        weft_allocation_t now = *wefti_allocation_of(look(second).id);
         if (second == first) {
-            assert_int_not_equal(now.id, before.id);
+            assert_int_not_equal(now.memory.id, before.memory.id);
             assert_false(wefti_allocation_lives(&before));
         }
         assert_true(wefti_allocation_lives(&now));
@@ -107,6 +108,48 @@ static void test_address_used_again(void **state)
         before = now;
     }
     give_device(first);
+}
+
+/* A mapping in a larger reservation is an allocation of its own: it goes on living when another one
+ * of the reservation is unmapped. */
+static void test_mappings_of_an_arena(void **state)
+{
+    (void)state;
+    vmm_arena_t arena;
+    vmm_arenas_begin(loaded_driver, 0);
+    vmm_arena_open(&arena);
+    vmm_arena_grow(&arena, VMM_ARENA_UNIT);
+    weft_memory_t first = look((void *)(uintptr_t)(arena.first + 100));
+    vmm_arena_grow(&arena, 3 * VMM_ARENA_UNIT);
+    weft_memory_t second = look((void *)(uintptr_t)(arena.end - 1));
+    assert_int_equal(first.base, arena.first);
+    assert_int_equal(first.bytes, VMM_ARENA_UNIT);
+    assert_int_equal(second.base, arena.first + VMM_ARENA_UNIT);
+    assert_int_equal(second.bytes, 3 * VMM_ARENA_UNIT);
+    assert_int_not_equal(first.id, second.id);
+    assert_true(wefti_allocation_lives(wefti_allocation_of(first.id)));
+    assert_true(wefti_allocation_lives(wefti_allocation_of(second.id)));
+    vmm_arena_shrink(&arena);
+    assert_true(wefti_allocation_lives(wefti_allocation_of(first.id)));
+    assert_false(wefti_allocation_lives(wefti_allocation_of(second.id)));
+    vmm_arena_close(&arena);
+}
+
+/* An allocation of a pool is not the pool. */
+static void test_pool(void **state)
+{
+    (void)state;
+    weft_cu_address_t all[3];
+    for (int i = 0; i < 3; i++)
+        CU(cuMemAllocAsync, (weft_cu_address_t *, size_t, void *), &all[i], 5000, NULL);
+    CU(cuCtxSynchronize, (void));
+    for (int i = 0; i < 3; i++) {
+        weft_memory_t memory = look((void *)(uintptr_t)(all[i] + 4000));
+        assert_int_equal(memory.base, all[i]);
+        assert_int_equal(memory.bytes, 5000);
+    }
+    for (int i = 0; i < 3; i++)
+        CU(cuMemFree_v2, (weft_cu_address_t), all[i]);
 }
 
 /* Many more allocations than the table has places. */
@@ -182,6 +225,8 @@ int main(void)
         cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_address_used_again),
+        cmocka_unit_test(test_mappings_of_an_arena),
+        cmocka_unit_test(test_pool),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_current_context_stays),
         cmocka_unit_test_setup(test_no_context, make_pool),

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sharing buffers that lie in several pieces of virtual memory side by side, as those of allocators
+ * with expandable segments do. Each piece has a descriptor of its own; the share names a file in
+ * memory of the owner, which lists them, and peers map the pieces side by side:
+ *
+ *   owner   |  piece  |  piece [buffer... |  ...  ]  |  piece  |
+ *   list                  fd 12, 2M          fd 17, 20M
+ *   peer               [           one reservation           ]
+ *
+ * A list has an id of its own, which is not one of the driver's. It is forgotten when one of its
+ * pieces is freed.
+ */
+#ifndef WEFT_CUDA_CUDA_SEGMENTS_H
+#define WEFT_CUDA_CUDA_SEGMENTS_H
+
+#include "cuda/allocation.h"
+
+/** As weft_device->share(), for a buffer that is longer than the allocation at its beginning. */
+bool wefti_segments_share(const void *buf, size_t bytes, weft_share_t *out);
+void wefti_segments_unshare(const weft_share_t *share);
+
+/** An allocation has gone: forget the lists that name it. */
+void wefti_segments_forget(uint64_t id);
+
+/** Map and unmap what such a share describes, for a device whose context is current. */
+weft_cu_result_t wefti_segments_map(const weft_share_t *share, const weft_device_t *device,
+                                    weft_cu_address_t *out);
+void wefti_segments_unmap(weft_cu_address_t address, size_t bytes);
+
+void wefti_segments_close(void);
+
+#endif
