@@ -15,6 +15,7 @@
 #ifndef WEFT_SHM_SEGMENT_H
 #define WEFT_SHM_SEGMENT_H
 
+#include "runtime/fd_mail.h"
 #include "runtime/progress.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
@@ -48,6 +49,7 @@ typedef struct weft_rank_block {
     atomic_int processor;                  /* weft_spread_place.processor */
     atomic_uint leaving;                   /* weft_world.shown_leaving */
     uint64_t probe_address;                /* of a word that holds `token + local rank` */
+    weft_fd_box_t fd_box;                  /* weft_fd_place.box */
     _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */
 } weft_rank_block_t;
 
