@@ -496,7 +496,8 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.busy = weft_alloc_array((size_t)world->local_size, sizeof(*shm.busy));
     if (shm.peers == NULL || shm.busy == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->local_size);
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* else yama forbids reading */
+    if (strcmp(weft_config.CMA, "no") != 0)
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* else yama forbids reading */
     int err = weft_segment_open(world, &shm.segment);
     if (err != MPI_SUCCESS)
         return err;
