@@ -5,6 +5,7 @@
 #include "cuda/bar.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
+#include "runtime/fd_mail.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -110,15 +111,16 @@ static void forget_allocation(weft_allocation_t **at)
     wefti_bar_forget(entry);
     if (is_shared(entry) && weft_device_freed != NULL)
         weft_device_freed(entry->memory.id);
-    if (entry->handle_kind == WEFT_HANDLE_FD)
+    if (entry->handle_kind == WEFT_HANDLE_FD) {
+        weft_fd_withdraw(entry->ticket);
         close(entry->fd);
+    }
     weft_free(entry);
     count--;
 }
 
 /* An entry of freed memory holds a file descriptor, and that keeps the memory from the program. An
- * entry is never given up only to make room: a peer may be about to fetch its descriptor by
- * number. */
+ * entry is never given up only to make room: a peer may be about to ask for its descriptor. */
 static void forget_freed(void)
 {
     if (++learned * ENTRIES_PER_LOOK <= count)

@@ -15,6 +15,7 @@
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
+#include "runtime/fd_mail.h"
 #include "base/config.h"
 
 #include <string.h>
@@ -85,6 +86,7 @@ void weft_cuda_close(void)
     wefti_mappings_close();
     wefti_shares_close();
     wefti_allocations_close();
+    weft_fd_mail_close();
     wefti_bar_close();
     wefti_devices_close();
     wefti_driver_close();

@@ -5,6 +5,7 @@
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_queue.h"
+#include "runtime/fd_mail.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -75,6 +76,7 @@ static int create_device(weft_cu_context_t context, unsigned long long id, weft_
     device->next = wefti_devices;
     wefti_devices = device;
     wefti_cuda_report_news(device);
+    weft_fd_mail_open();
     *out = device;
     return MPI_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "cuda/allocation.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
+#include "runtime/fd_mail.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/list.h"
@@ -12,8 +13,8 @@
 #include "base/memory.h"
 #include "mpi.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { BINS = 256, MAPPED_MOST = 512, POOLS_MAX = 64, BLOCK = 2 << 20 };
@@ -30,9 +31,12 @@ typedef struct mapped {
     bool made_way;   /* it was unmapped so that another allocation of its block could be mapped */
 } mapped_t;
 
+/* What the functions below return beside the driver's results: the owner gives no descriptor. */
+enum { NO_DESCRIPTOR = -1 };
+
 typedef struct pool {
     uint32_t owner;
-    int32_t fd; /* the descriptor's number in the owner */
+    uint64_t ticket; /* of the descriptor */
     weft_device_t *device;
     weft_cu_pool_t pool;
 } pool_t;
@@ -78,14 +82,13 @@ static void mapping_close_legacy(weft_cu_address_t address, size_t bytes)
     wefti_cu.cuIpcCloseMemHandle(address);
 }
 
-int wefti_fetch_fd(int pid, int fd)
+/* WEFT_CU_NOT_READY: the owner has been asked. */
+static weft_cu_result_t fetch_fd(const weft_share_t *share, int *out)
 {
-    int process = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (process < 0)
-        return -1;
-    int own = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-    close(process);
-    return own;
+    weft_fd_answer_t answer = weft_fd_fetch((int)share->owner, share->ticket, out);
+    return answer == WEFT_FD_HERE      ? WEFT_CU_SUCCESS
+           : answer == WEFT_FD_AWAITED ? WEFT_CU_NOT_READY
+                                       : NO_DESCRIPTOR;
 }
 
 static weft_cu_access_t access_by(const weft_device_t *device)
@@ -131,11 +134,11 @@ static weft_cu_result_t import_allocation(const weft_share_t *share, void *handl
 static weft_cu_result_t mapping_open_fd(const weft_share_t *share, const weft_device_t *device,
                                         weft_cu_address_t *out)
 {
-    int fd = wefti_fetch_fd(share->pid, share->fd);
-    if (fd < 0)
-        return WEFT_CU_INVALID_VALUE;
-    weft_cu_result_t result =
-        import_allocation(share, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD, device, out);
+    int fd;
+    weft_cu_result_t result = fetch_fd(share, &fd);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    result = import_allocation(share, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD, device, out);
     close(fd);
     return result;
 }
@@ -156,11 +159,12 @@ void wefti_unmap_allocation(weft_cu_address_t address, size_t bytes)
 
 static weft_cu_result_t import_pool(const weft_share_t *share, weft_cu_pool_t *out)
 {
-    int fd = wefti_fetch_fd(share->pid, share->fd);
-    if (fd < 0)
-        return WEFT_CU_INVALID_VALUE;
-    weft_cu_result_t result = wefti_cu.cuMemPoolImportFromShareableHandle(
-        out, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD, 0);
+    int fd;
+    weft_cu_result_t result = fetch_fd(share, &fd);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    result = wefti_cu.cuMemPoolImportFromShareableHandle(out, (void *)(intptr_t)fd,
+                                                         WEFT_CU_HANDLE_POSIX_FD, 0);
     close(fd);
     return result;
 }
@@ -170,7 +174,7 @@ static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *devi
 {
     weft_cu_access_t access = access_by(device);
     for (int i = 0; i < pool_count; i++) {
-        if (pools[i].owner == share->owner && pools[i].fd == share->fd &&
+        if (pools[i].owner == share->owner && pools[i].ticket == share->ticket &&
             pools[i].device == device) {
             *out = pools[i].pool;
             return WEFT_CU_SUCCESS;
@@ -182,7 +186,7 @@ static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *devi
     if (result != WEFT_CU_SUCCESS)
         return result;
     wefti_cu.cuMemPoolSetAccess(*out, &access, 1);
-    pools[pool_count++] = (pool_t){share->owner, share->fd, device, *out};
+    pools[pool_count++] = (pool_t){share->owner, share->ticket, device, *out};
     return result;
 }
 
@@ -263,6 +267,8 @@ static void drop_mapping(mapped_t *entry)
     *at = entry->next_in_bin;
     weft_list_remove(&entry->order);
     mapped_count--;
+    if (entry->address == 0)
+        weft_fd_forget((int)entry->share.owner, entry->share.ticket);
     if (may_unmap(entry)) {
         unmap_entry(entry);
         weft_free(entry);
@@ -330,9 +336,16 @@ static mapped_t *add_mapping(const weft_share_t *share, weft_device_t *device)
 
 /* ---- mapping ---- */
 
-static void say_why_not_mapped(const mapped_t *entry)
+static void say_why_not_mapped(const mapped_t *entry, weft_cu_result_t result)
 {
-    if (wefti_device_number(entry->share.uuid) < 0)
+    const char *trouble = weft_fd_mail_trouble();
+    char why[224];
+    snprintf(why, sizeof(why),
+             "descriptors of device memory cannot be passed between the ranks of this host (%s)",
+             trouble == NULL ? "the owner has none" : trouble);
+    if (result == NO_DESCRIPTOR)
+        wefti_warn_of_detour(WEFT_WARNING_NO_DESCRIPTORS, why);
+    else if (wefti_device_number(entry->share.uuid) < 0)
         wefti_warn_of_detour(
             WEFT_WARNING_NOT_VISIBLE,
             "a rank's device is not visible to the other ranks of its host, so they "
@@ -396,10 +409,12 @@ static bool open_entry(mapped_t *entry)
         return true;
     }
     entry->address = 0;
+    if (result == WEFT_CU_NOT_READY)
+        return false;
     entry->is_refused = true;
     WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
-             wefti_driver_error(result));
-    say_why_not_mapped(entry);
+             result == NO_DESCRIPTOR ? "no descriptor" : wefti_driver_error(result));
+    say_why_not_mapped(entry, result);
     return false;
 }
 

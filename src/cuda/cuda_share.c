@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_share.h"
 
+#include "runtime/fd_mail.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -56,6 +57,8 @@ static bool share_export_fd(weft_allocation_t *entry)
     bool is_exported = wefti_cu.cuMemExportToShareableHandle(
                            &entry->fd, allocation, WEFT_CU_HANDLE_POSIX_FD, 0) == WEFT_CU_SUCCESS;
     wefti_cu.cuMemRelease(allocation);
+    if (is_exported)
+        entry->ticket = weft_fd_offer(entry->fd);
     return is_exported;
 }
 
@@ -76,29 +79,32 @@ enum { POOLS_MAX = 16 };
 static struct {
     weft_cu_pool_t pool;
     int fd;
+    uint64_t ticket;
 } pools[POOLS_MAX];
 static int pool_count;
 
-static int pool_fd(weft_cu_pool_t pool)
+/* The ticket of the pool's descriptor; 0: the pool has none. */
+static uint64_t pool_ticket(weft_cu_pool_t pool)
 {
     int fd = -1;
     for (int i = 0; i < pool_count; i++) {
         if (pools[i].pool == pool)
-            return pools[i].fd;
+            return pools[i].ticket;
     }
     if (pool_count == POOLS_MAX || wefti_cu.cuMemPoolExportToShareableHandle(
                                        &fd, pool, WEFT_CU_HANDLE_POSIX_FD, 0) != WEFT_CU_SUCCESS)
-        return -1;
+        return 0;
     pools[pool_count].pool = pool;
-    pools[pool_count++].fd = fd;
-    return fd;
+    pools[pool_count].fd = fd;
+    pools[pool_count].ticket = weft_fd_offer(fd);
+    return pools[pool_count++].ticket;
 }
 
 static bool share_export_pool(weft_allocation_t *entry)
 {
     weft_cu_ipc_handle_t place;
-    entry->fd = pool_fd(entry->pool);
-    if (entry->fd < 0 ||
+    entry->ticket = pool_ticket(entry->pool);
+    if (entry->ticket == 0 ||
         wefti_cu.cuMemPoolExportPointer(&place, entry->memory.base) != WEFT_CU_SUCCESS)
         return false;
     memcpy(entry->handle, place.bytes, sizeof(entry->handle));
@@ -107,8 +113,10 @@ static bool share_export_pool(weft_allocation_t *entry)
 
 void wefti_shares_close(void)
 {
-    while (pool_count > 0)
-        close(pools[--pool_count].fd);
+    while (pool_count > 0) {
+        weft_fd_withdraw(pools[--pool_count].ticket);
+        close(pools[pool_count].fd);
+    }
 }
 
 static export_fn_t exporter_for(const weft_allocation_t *entry, weft_handle_kind_t *kind_out)
@@ -187,9 +195,8 @@ bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, wef
                           .bytes = entry->memory.bytes,
                           .id = entry->memory.id,
                           .address = address,
+                          .ticket = entry->ticket,
                           .owner = (uint32_t)weft_world.rank,
-                          .pid = getpid(),
-                          .fd = entry->fd,
                           .kind = entry->handle_kind};
     memcpy(out->uuid, entry->memory.device->uuid.bytes, sizeof(out->uuid));
     memcpy(out->handle, entry->handle, sizeof(out->handle));

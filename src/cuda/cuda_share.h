@@ -3,8 +3,8 @@
  * Describing memory of this process to the other processes of the host. The kind of handle depends
  * on how the memory was allocated (weft_handle_kind_t): cuMemAlloc gives legacy handles; VMM and
  * pools give file descriptors or fabric handles, if the program asked for them; managed memory
- * gives none. A handle is made once for an allocation. File descriptors stay open here, where peers
- * fetch them (pidfd_getfd), until the allocation is freed.
+ * gives none. A handle is made once for an allocation. File descriptors stay open here, and
+ * peers get copies of them (runtime/fd_mail.h), until the allocation is freed.
  */
 #ifndef WEFT_CUDA_CUDA_SHARE_H
 #define WEFT_CUDA_CUDA_SHARE_H

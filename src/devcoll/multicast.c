@@ -20,6 +20,7 @@
 #include "devcoll/kernel_method.h"
 
 #include "devcoll/kernel_watch.h"
+#include "runtime/fd_mail.h"
 #include "base/config.h"
 
 enum {
@@ -131,6 +132,9 @@ static void method_join_object(multicast_state_t *its, const weft_meeting_t *mee
     else if (maker->stage[WEFT_METHOD_MULTICAST] >= STAGE_JOINED)
         its->object = weft_device->join_multicast(its->state.device, &maker->object);
     else
+        return;
+    if (its->object == NULL && meeting->member != 0 &&
+        weft_fd_is_awaited((int)maker->object.owner, maker->object.ticket))
         return;
     if (its->object == NULL) {
         wefti_kernel_refused(&its->state, "the driver refuses");

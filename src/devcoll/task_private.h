@@ -38,6 +38,7 @@ struct weft_task {
     weft_link_t link;   /* in the list of tasks at meetings */
 
     bool is_shared;          /* for direct: this rank does a part of the work */
+    int64_t fetch_until_ns;  /* for direct: how long descriptors are waited for; 0: not yet */
     weft_direct_work_t work; /* for direct */
     bool has_kernel;         /* for ll and multicast: this rank's kernel is under way */
 

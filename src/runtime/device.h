@@ -176,9 +176,9 @@ typedef struct weft_exchange {
 
 /** What the other ranks of the host need to join an object of multicast memory. Plain data. */
 typedef struct weft_multicast_share {
-    int32_t pid, fd;
-    uint64_t bytes;   /* of each device's part */
-    uint64_t granule; /* that its addresses are a multiple of */
+    uint64_t ticket;         /* of the object's file descriptor (runtime/fd_mail.h) */
+    uint64_t bytes;          /* of each device's part */
+    uint32_t owner, granule; /* a rank in the job; addresses are multiples of the granule */
 } weft_multicast_share_t;
 
 /** A rank's part of such an object; the memory belongs to the back end. */
@@ -209,8 +209,8 @@ typedef struct weft_share {
     uint8_t uuid[16];         /* of the device */
     uint64_t base, bytes, id; /* of the allocation: weft_memory_t of its owner */
     uint64_t address;         /* of the data, in the owner's memory */
+    uint64_t ticket;          /* for handles that are file descriptors (runtime/fd_mail.h) */
     uint32_t owner;           /* rank in the job */
-    int32_t pid, fd;          /* for handles that are file descriptors */
     uint32_t kind;            /* of handle; the back end's */
     uint8_t handle[64];
 } weft_share_t;
@@ -287,7 +287,8 @@ typedef struct weft_device_ops {
      * driver refuses, or cannot be asked at the moment. */
     weft_multicast_t *(*make_multicast)(weft_device_t *device, int members);
     /** Have this device join an object of another rank, which it cannot leave again; the caller
-     * closes it. NULL: as above. */
+     * closes it. NULL: as above, or its owner has been asked for a descriptor
+     * (weft_fd_is_awaited): try again. */
     weft_multicast_t *(*join_multicast)(weft_device_t *device, const weft_multicast_share_t *share);
     /** Give the object memory of the device. The devices of all members must have joined: the
      * driver blocks until they have. Other members may use the memory once `cleared` is reached,
@@ -329,8 +330,9 @@ typedef struct weft_device_ops {
     /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on any that
      * suits), until unmap; the owner must keep the memory until then. Mappings are cached: the
      * first one of an allocation costs some 1 ms, later ones 100 ns. false: not possible, which has
-     * been noted once; or, unless `at_any_price`, not worth it yet: a small allocation that is seen
-     * for the first time. */
+     * been noted once; or its owner has been asked for a descriptor (weft_fd_is_awaited), so try
+     * again; or, unless `at_any_price`, not worth it yet: a small allocation that is seen for the
+     * first time. */
     bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                 weft_mapping_t *out);
     /** Has it been found that it can never be mapped? false if it was only not worth it, or if this

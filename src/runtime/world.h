@@ -46,6 +46,7 @@ typedef enum weft_warning {
     WEFT_WARNING_NO_HANDLE,
     WEFT_WARNING_NOT_VISIBLE,
     WEFT_WARNING_NO_PEERS,
+    WEFT_WARNING_NO_DESCRIPTORS,
     WEFT_WARNING_REFUSED,
 } weft_warning_t;
 
