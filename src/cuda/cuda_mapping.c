@@ -475,7 +475,8 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
     if (share->owner == (uint32_t)weft_world.rank)
         return map_own(share, out);
     const handle_ops_t *handle = handle_of(share);
-    if (handle == NULL || !wefti_driver_find() || strcmp(weft_config.DEVICE_IPC, "no") == 0)
+    if (handle == NULL || !weft_share_covers(share, 0) || !wefti_driver_find() ||
+        strcmp(weft_config.DEVICE_IPC, "no") == 0)
         return false;
     if (device == NULL)
         device = choose_mapping_device(share);

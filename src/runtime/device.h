@@ -393,6 +393,14 @@ static inline void weft_device_share_own(const weft_memory_t *memory, const void
                           .owner = (uint32_t)rank};
 }
 
+/** Do `bytes` bytes of data lie within the allocation that the share describes? */
+static inline bool weft_share_covers(const weft_share_t *share, uint64_t bytes)
+{
+    return share->bytes <= UINT64_MAX - share->base && share->address >= share->base &&
+           share->address - share->base <= share->bytes &&
+           bytes <= share->bytes - (share->address - share->base);
+}
+
 /** Set by the layer above: called when the back end sees that an allocation which it has shared was
  * freed, so that the ranks that have mapped it are told. */
 extern void (*weft_device_freed)(uint64_t id);

@@ -239,6 +239,16 @@ static void test_malformed(void **state)
     share.kind = 4; /* no kind of handle has this number */
     assert_false(map(&share, NULL, true, &mapping));
     assert_true(weft_device->is_refused(&share, NULL));
+    /* of a kind that there is, but the data lie outside of it */
+    vmm_t vmm = take_vmm(0);
+    share = share_of(&vmm, 0);
+    share.address = share.base - 1;
+    assert_false(map(&share, NULL, true, &mapping));
+    share.address = share.base + share.bytes + 1;
+    assert_false(map(&share, NULL, true, &mapping));
+    share.bytes = UINT64_MAX;
+    assert_false(map(&share, NULL, true, &mapping));
+    give_vmm(&vmm);
 }
 
 int main(void)
