@@ -30,6 +30,7 @@ static int cuda_number(const weft_device_t *device)
 static const weft_device_ops_t ops = {
     .name = "cuda",
     .number = cuda_number,
+    .is_shared = wefti_device_is_shared,
     .memory_kinds = weft_cuda_memory_kinds,
     .may_come = wefti_driver_may_come,
     .is_device = wefti_is_device,

@@ -115,6 +115,10 @@ weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *k
         state = kernel_create_state(task->request.comm, kind);
     if (state != NULL && is_wanted && task->meeting.number >= WEFT_WATCH_FLAGS)
         wefti_kernel_give_up(state, "the communicator has had too many collectives");
+    if (state != NULL && state->device != NULL && weft_device->is_shared(state->device)) {
+        state->is_unsafe |= state->has_memory; /* others may still have kernels in it */
+        wefti_kernel_give_up(state, "another rank of this host works on the device, too");
+    }
     bool is_never = state != NULL && state->stage == WEFT_STAGE_NEVER;
     offer->stage[kind->method] = is_never ? WEFT_STAGE_NEVER : WEFT_STAGE_NEW;
     if (state == NULL || !is_wanted || is_never || is_being_cleared(state))

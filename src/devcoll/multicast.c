@@ -80,7 +80,9 @@ static bool multicast_possible(const weft_task_t *task)
 static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
 {
     state->device = device;
-    if (weft_device->can_multicast(device, NULL, NULL))
+    if (weft_device->is_shared(device))
+        wefti_kernel_give_up(state, "another rank of this host works on the device, too");
+    else if (weft_device->can_multicast(device, NULL, NULL))
         state->stage = STAGE_ABLE;
     else
         wefti_kernel_give_up(state, "the device or its driver cannot");

@@ -246,6 +246,8 @@ typedef struct weft_device_ops {
     /** The number that the driver has for a device (CUdevice), for other libraries that work with
      * it. */
     int (*number)(const weft_device_t *device);
+    /** Does another rank of this host work on the device, too, as far as is known? */
+    bool (*is_shared)(const weft_device_t *device);
 
     /* ---- work ---- */
     /** The queue of a stream_class; lives as long as the device. NULL with a text: the driver

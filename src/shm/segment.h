@@ -16,6 +16,7 @@
 #define WEFT_SHM_SEGMENT_H
 
 #include "runtime/fd_mail.h"
+#include "runtime/host_devices.h"
 #include "runtime/progress.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
@@ -36,6 +37,7 @@ typedef struct weft_segment_header {
     atomic_uint senders_fence;  /* weft_world.senders_fence */
     atomic_ullong moved_ns;     /* weft_spread_place.moved_ns */
     weft_host_link_t host_link; /* weft_world.host_link */
+    weft_host_devices_t host_devices;
 } weft_segment_header_t;
 
 /** What one rank shows to the others. */

@@ -523,6 +523,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     world->pid_of = pid_of_peer;
     world->doorbell = &shm.own->doorbell;
     world->shown_leaving = &shm.own->leaving;
+    weft_host_devices = &shm.segment.header->host_devices;
     weft_meeting_place = (weft_meeting_place_t){.memory = weft_segment_boards(&shm.segment),
                                                 .ranks = world->local_size,
                                                 .wake = wake_peer,
@@ -568,6 +569,7 @@ static void shm_close(void)
     weft_mutual_log(&shm.mutual_choice);
     weft_short_log(&shm.short_choice);
     weft_progress_remove(shm_progress);
+    weft_host_devices = NULL;
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_fd_place = (weft_fd_place_t){0};
     weft_wall_place = (weft_wall_place_t){0};
