@@ -50,6 +50,7 @@ typedef struct sim_options {
     unsigned multicast;  /* 1: devices have it */
     bool fabric, lazy, tell;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
+    char peers_lie[64]; /* pairs likewise; "": none */
     char kernels[1024]; /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];
     unsigned failure_count;
@@ -171,6 +172,8 @@ bool sim_is_granted(int index);
 CUuuid sim_uuid(int index);
 /** Whether device `index` of the host can reach the memory of device `other`. */
 bool sim_are_peers(int index, int other);
+/** Are what one writes to the memory of the other, and what it reads there, lost? */
+bool sim_do_peers_lie(int index, int other);
 
 /** The current context; CUDA_ERROR_INVALID_CONTEXT if there is none, its sticky error if it has
  * one. */
@@ -306,6 +309,8 @@ bool sim_may_touch(const sim_context_t *context, sim_area_t area);
 bool sim_may_multicast(const sim_context_t *context, uintptr_t address);
 /** The same for the driver's copies and memsets. */
 bool sim_may_copy(const sim_context_t *context, sim_area_t area);
+/** Do accesses of the context's device to this address go nowhere? */
+bool sim_is_lost(const sim_context_t *context, uintptr_t address);
 
 /* ---- sim_memory.c ---- */
 

@@ -31,6 +31,7 @@ static const struct {
     {"lazy", &options.lazy, NULL, NULL, 0},
     {"tell", &options.tell, NULL, NULL, 0},
     {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
+    {"peers_lie", NULL, NULL, options.peers_lie, sizeof(options.peers_lie)},
     {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
 };
 
