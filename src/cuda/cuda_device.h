@@ -20,7 +20,8 @@ struct weft_device {
     bool is_dead;
     weft_cu_device_t number; /* as the driver counts devices */
     weft_cu_uuid_t uuid;
-    int place; /* of runtime/host_devices.h */
+    int place;      /* of runtime/host_devices.h */
+    bool has_probe; /* owned by peer_probe.c: this rank has offered an area, or need not */
     char pci[16];
     weft_queue_t *queues[WEFT_STREAM_CLASSES]; /* owned by cuda_queue.c; NULL: not made yet */
     struct weft_pinned *pinned;                /* owned by cuda_memory.c */

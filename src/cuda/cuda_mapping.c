@@ -5,6 +5,7 @@
 #include "cuda/allocation.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/peer_probe.h"
 #include "runtime/fd_mail.h"
 #include "runtime/world.h"
 #include "base/config.h"
@@ -27,6 +28,7 @@ typedef struct mapped {
     weft_device_t *device;
     weft_cu_address_t address; /* 0: the allocation is known, but not mapped */
     size_t users;
+    bool is_reached; /* the device reaches the memory */
     bool is_refused; /* it cannot be mapped, and is not tried again */
     bool made_way;   /* it was unmapped so that another allocation of its block could be mapped */
 } mapped_t;
@@ -414,16 +416,15 @@ static bool open_entry(mapped_t *entry)
     entry->is_refused = true;
     WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
              result == NO_DESCRIPTOR ? "no descriptor" : wefti_driver_error(result));
-    say_why_not_mapped(entry, result);
+    if (!wefti_is_probing())
+        say_why_not_mapped(entry, result);
     return false;
 }
 
-/* Can `device` reach memory of the device with this UUID? This is asked once for an allocation. */
-static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
+/* Does the driver say that `device` reaches memory of another one? */
+static bool is_promised(const weft_share_t *share, const weft_device_t *device)
 {
     int is_possible = 0;
-    if (memcmp(device->uuid.bytes, share->uuid, sizeof(share->uuid)) == 0)
-        return true;
     weft_cu_device_t owners = wefti_device_number(share->uuid);
     if (owners < 0)
         return true; /* the device may only be hidden from this process (CUDA_VISIBLE_DEVICES) */
@@ -432,6 +433,21 @@ static bool is_reachable(const weft_share_t *share, const weft_device_t *device)
         wefti_warn_of_detour(WEFT_WARNING_NO_PEERS,
                              "two devices of this host cannot reach each other's memory");
     return is_possible;
+}
+
+/* Returns false if it cannot be mapped, or not yet. */
+static bool is_reached(mapped_t *entry)
+{
+    weft_reach_t reach = WEFT_REACHES;
+    const weft_share_t *share = &entry->share;
+    entry->users++; /* a probe maps other memory, for which this entry must not make room */
+    if (memcmp(entry->device->uuid.bytes, share->uuid, sizeof(share->uuid)) != 0)
+        reach = is_promised(share, entry->device) ? wefti_probe_reach(entry->device, share->uuid)
+                                                  : WEFT_REACH_FAILS;
+    entry->users--;
+    entry->is_reached = reach == WEFT_REACHES;
+    entry->is_refused = reach == WEFT_REACH_FAILS;
+    return entry->is_reached;
 }
 
 /* The memory's own device, or any other one: the driver knows whether that one reaches the
@@ -490,10 +506,8 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
         return false;
     if (entry->address != 0)
         return give_mapping(entry, share, out);
-    if (is_first && !is_reachable(share, device)) {
-        entry->is_refused = true;
+    if (!entry->is_reached && !is_reached(entry))
         return false;
-    }
     if (is_first && handle->is_kept && !at_any_price)
         return false;
     return open_entry(entry) && give_mapping(entry, share, out);

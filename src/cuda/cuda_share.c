@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_share.h"
 
+#include "cuda/peer_probe.h"
 #include "runtime/fd_mail.h"
 #include "runtime/world.h"
 #include "base/config.h"
@@ -187,8 +188,13 @@ bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, wef
     if (entry == NULL || strcmp(weft_config.DEVICE_IPC, "no") == 0 ||
         address < entry->memory.base || address + bytes > entry->memory.base + entry->memory.bytes)
         return false;
-    if (entry->handle_kind == WEFT_HANDLE_UNKNOWN)
+    if (entry->handle_kind == WEFT_HANDLE_UNKNOWN) {
+        wefti_probe_offer(memory->device);
+        entry = wefti_allocation_of(memory->id); /* it may have forgotten freed ones */
+        if (entry == NULL)
+            return false;
         export_entry(entry);
+    }
     if (entry->handle_kind == WEFT_HANDLE_NONE)
         return false;
     *out = (weft_share_t){.base = entry->memory.base,

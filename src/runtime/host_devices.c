@@ -50,3 +50,47 @@ bool weft_host_device_is_shared(int place)
     return place < 0 || atomic_load_explicit(&weft_host_devices->device[place].is_shared,
                                              memory_order_relaxed) != 0;
 }
+
+int weft_host_device_find(const uint8_t uuid[16])
+{
+    for (int i = 0; weft_host_devices != NULL && i < WEFT_HOST_DEVICES; i++) {
+        const weft_host_device_t *device = &weft_host_devices->device[i];
+        if (atomic_load(&device->entry) == WRITTEN &&
+            memcmp(device->uuid, uuid, sizeof(device->uuid)) == 0)
+            return i;
+    }
+    return -1;
+}
+
+bool weft_host_device_may_offer(int place)
+{
+    unsigned offer = FREE;
+    return place >= 0 && atomic_compare_exchange_strong(&weft_host_devices->device[place].offer,
+                                                        &offer, BEING_WRITTEN);
+}
+
+void weft_host_device_offer(int place, const weft_share_t *area)
+{
+    weft_host_devices->device[place].area = *area;
+    atomic_store(&weft_host_devices->device[place].offer, WRITTEN);
+}
+
+const weft_share_t *weft_host_device_offered(int place)
+{
+    const weft_host_device_t *device = place < 0 ? NULL : &weft_host_devices->device[place];
+    return device != NULL && atomic_load(&device->offer) == WRITTEN ? &device->area : NULL;
+}
+
+weft_verdict_t weft_host_verdict_ask(int device, int owner)
+{
+    uint8_t verdict = WEFT_VERDICT_UNKNOWN;
+    if (atomic_compare_exchange_strong(&weft_host_devices->verdicts[device][owner], &verdict,
+                                       WEFT_VERDICT_TRIED))
+        return WEFT_VERDICT_YOURS;
+    return (weft_verdict_t)verdict;
+}
+
+void weft_host_verdict_give(int device, int owner, weft_verdict_t verdict)
+{
+    atomic_store(&weft_host_devices->verdicts[device][owner], (uint8_t)verdict);
+}

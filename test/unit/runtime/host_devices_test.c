@@ -96,6 +96,32 @@ static void all_at_once(void **unused)
     }
 }
 
+/* One rank offers an area of a device, and one finds out whether another device reaches it. */
+static void reach(void **unused)
+{
+    (void)unused;
+    int device = weft_host_device_enter(uuid_of(1), 0),
+        owner = weft_host_device_enter(uuid_of(2), 1);
+    assert_int_equal(weft_host_device_find(uuid_of(2)), owner);
+    assert_int_equal(weft_host_device_find(uuid_of(3)), -1);
+    assert_null(weft_host_device_offered(owner));
+    assert_null(weft_host_device_offered(-1));
+    assert_false(weft_host_device_may_offer(-1));
+    assert_true(weft_host_device_may_offer(owner));
+    assert_false(weft_host_device_may_offer(owner));
+    assert_null(weft_host_device_offered(owner)); /* it is being made */
+    weft_host_device_offer(owner, &(weft_share_t){.id = 77});
+    assert_int_equal(weft_host_device_offered(owner)->id, 77);
+    assert_null(weft_host_device_offered(device));
+    assert_int_equal(weft_host_verdict_ask(device, owner), WEFT_VERDICT_YOURS);
+    assert_int_equal(weft_host_verdict_ask(device, owner), WEFT_VERDICT_TRIED);
+    assert_int_equal(weft_host_verdict_ask(owner, device), WEFT_VERDICT_YOURS);
+    weft_host_verdict_give(device, owner, WEFT_VERDICT_UNKNOWN);
+    assert_int_equal(weft_host_verdict_ask(device, owner), WEFT_VERDICT_YOURS);
+    weft_host_verdict_give(device, owner, WEFT_VERDICT_BAD);
+    assert_int_equal(weft_host_verdict_ask(device, owner), WEFT_VERDICT_BAD);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -103,6 +129,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(by_several_ranks, open_table, close_table),
         cmocka_unit_test_setup_teardown(too_many, open_table, close_table),
         cmocka_unit_test_setup_teardown(all_at_once, open_table, close_table),
+        cmocka_unit_test_setup_teardown(reach, open_table, close_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
