@@ -325,7 +325,7 @@ int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *its)
                                     .member = (uint32_t)its->member,
                                     .flag = its->flag,
                                     .bytes = its->bytes,
-                                    .limit_ns = (uint64_t)weft_config.DEVICE_WAIT_MAX * 1000000000,
+                                    .limit_ns = wefti_kernel_limit_ns(),
                                     .watch = its->watch,
                                     .from = its->from,
                                     .to = its->to,

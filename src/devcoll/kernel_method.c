@@ -3,6 +3,7 @@
 
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_watch.h"
+#include "devcoll/stopped_member.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -191,6 +192,7 @@ void wefti_kernel_end(weft_task_t *task, int err)
     weft_kernel_state_t *state = kernel_state_of(task);
     err = wefti_watch_end(state->kind->watch(state, &task->meeting),
                           wefti_watch_flag(&task->meeting), err);
+    err = wefti_stopped_member_error(task, err);
     if (err != MPI_SUCCESS) {
         state->is_unsafe = true; /* other ranks may not have seen yet that the call is over */
         wefti_kernel_give_up(state, "a collective has failed in it");

@@ -11,6 +11,7 @@
  */
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_method.h"
+#include "devcoll/stopped_member.h"
 
 #include "runtime/failures.h"
 #include "runtime/meeting.h"
@@ -157,7 +158,8 @@ static void learn_methods(weft_task_t *task)
 static void cancel_if_failed(weft_task_t *task)
 {
     bool has_begun = task->seen == WEFT_MEETING_AGREED;
-    bool is_hopeless = weft_meeting_has_failed(&task->meeting) || wefti_task_has_lost(task);
+    bool is_hopeless = weft_meeting_has_failed(&task->meeting) || wefti_task_has_lost(task) ||
+                       (task->has_kernel && wefti_is_member_stopped(task));
     if (has_begun && is_hopeless && weft_device_methods[task->method]->cancel != NULL)
         weft_device_methods[task->method]->cancel(task);
 }

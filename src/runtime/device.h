@@ -131,7 +131,12 @@ typedef struct weft_bar {
 
 /* ---- between kernels ---- */
 
-enum { WEFT_EXCHANGE_MOST_MEMBERS = 16, WEFT_WATCH_BYTES = 64 };
+enum {
+    WEFT_EXCHANGE_MOST_MEMBERS = 16,
+    WEFT_WATCH_BYTES = 64,
+    /* A kernel ends by itself after so many times WEFT_DEVICE_WAIT_MAX, where nobody ends it. */
+    WEFT_KERNEL_WAITS = 20,
+};
 
 /** Where the kernels of other ranks write data for the kernel of this rank. */
 typedef struct weft_inbox {
@@ -168,7 +173,7 @@ typedef struct weft_exchange {
                          many bytes behind those for the blocks */
     size_t most;      /* bytes of the longest block of all members */
     uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has
-                         ended early, or has waited for WEFT_DEVICE_WAIT_MAX */
+                         ended early, or has waited for too long */
     weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
 } weft_exchange_t;
 
