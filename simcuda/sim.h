@@ -52,6 +52,7 @@ typedef struct sim_options {
     bool watchdog;       /* devices say that they end kernels that run long */
     bool fabric, lazy, tell, count;
     char peers[128];    /* all, none, or pairs like 0-1+2-3 */
+    char peers_lie[64]; /* pairs likewise; "": none */
     char kernels[1024]; /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];
     unsigned failure_count;
@@ -173,6 +174,8 @@ bool sim_is_granted(int index);
 CUuuid sim_uuid(int index);
 /** Whether device `index` of the host can reach the memory of device `other`. */
 bool sim_are_peers(int index, int other);
+/** Are what one writes to the memory of the other, and what it reads there, lost? */
+bool sim_do_peers_lie(int index, int other);
 
 /** The current context; CUDA_ERROR_INVALID_CONTEXT if there is none, its sticky error if it has
  * one. */
@@ -314,6 +317,8 @@ bool sim_may_touch(const sim_context_t *context, sim_area_t area);
 bool sim_may_multicast(const sim_context_t *context, uintptr_t address);
 /** The same for the driver's copies and memsets. */
 bool sim_may_copy(const sim_context_t *context, sim_area_t area);
+/** Do accesses of the context's device to this address go nowhere? */
+bool sim_is_lost(const sim_context_t *context, uintptr_t address);
 
 /* ---- sim_memory.c ---- */
 

@@ -57,6 +57,24 @@ static bool may_copy(const sim_context_t *context, const sim_copy_t *copy, const
     return may;
 }
 
+static bool is_lost(const sim_context_t *context, const sim_side_t *side)
+{
+    sim_lock();
+    bool is_it = sim_is_lost(context, side->start);
+    sim_unlock();
+    return is_it;
+}
+
+/* What cannot be read is all ones. */
+static void set_rows(const sim_copy_t *copy)
+{
+    for (size_t slice = 0; slice < copy->depth; slice++) {
+        for (size_t row = 0; row < copy->height; row++)
+            memset(sim_alias(copy->to.start + slice * copy->to.slice + row * copy->to.pitch), 0xff,
+                   copy->width);
+    }
+}
+
 static void copy_rows(const sim_copy_t *copy, const char *staged)
 {
     for (size_t slice = 0; slice < copy->depth; slice++) {
@@ -77,7 +95,12 @@ static CUresult run_copy(sim_work_t *work)
     if (!may_copy(work->context, copy, &copy->to) ||
         (!job->is_staged && !may_copy(work->context, copy, &copy->from)))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
-    copy_rows(copy, job->is_staged ? job->staged : NULL);
+    if (is_lost(work->context, &copy->to))
+        return CUDA_SUCCESS;
+    if (!job->is_staged && is_lost(work->context, &copy->from))
+        set_rows(copy);
+    else
+        copy_rows(copy, job->is_staged ? job->staged : NULL);
     return CUDA_SUCCESS;
 }
 

@@ -177,6 +177,11 @@ bool sim_are_peers(int index, int other)
     return strcmp(peers, "all") == 0 || is_listed_pair(peers, index, other);
 }
 
+bool sim_do_peers_lie(int index, int other)
+{
+    return is_listed_pair(sim_options()->peers_lie, index, other);
+}
+
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice ordinal, CUdevice peer)
 {
     CUresult result = sim_begin(__func__);

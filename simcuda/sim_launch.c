@@ -25,8 +25,10 @@ static _Thread_local struct {
     struct {
         uintptr_t start;
         size_t bytes;
+        bool is_lost; /* accesses go nowhere */
     } touched[TOUCHED];
-    uint64_t epoch; /* of the ranges when these were found */
+    _Alignas(16) char nowhere[16]; /* where an access of the last lost address goes */
+    uint64_t epoch;                /* of the ranges when these were found */
     struct {
         uintptr_t start;
         size_t bytes; /* 0: none */
@@ -53,6 +55,7 @@ static bool find_touched(uintptr_t address)
     if (range != NULL) {
         running.touched[place].start = range->start;
         running.touched[place].bytes = range->bytes;
+        running.touched[place].is_lost = sim_is_lost(running.context, address);
     }
     sim_unlock();
     return range != NULL;
@@ -66,7 +69,10 @@ void *sim_kernel_translate(const void *given)
                     running.epoch == sim_range_epoch();
     if (running.context != NULL && !is_known && !find_touched(address))
         longjmp(*running.illegal, 1);
-    return sim_alias(address);
+    if (running.context == NULL || !running.touched[place].is_lost)
+        return sim_alias(address);
+    memset(running.nowhere, 0xff, sizeof(running.nowhere));
+    return running.nowhere + address % sizeof(running.nowhere);
 }
 
 static bool find_team(uintptr_t address)

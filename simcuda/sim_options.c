@@ -35,6 +35,7 @@ static const struct {
     {"tell", &options.tell, NULL, NULL, 0},
     {"count", &options.count, NULL, NULL, 0},
     {"peers", NULL, NULL, options.peers, sizeof(options.peers)},
+    {"peers_lie", NULL, NULL, options.peers_lie, sizeof(options.peers_lie)},
     {"kernels", NULL, NULL, options.kernels, sizeof(options.kernels)},
 };
 

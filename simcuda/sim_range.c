@@ -161,6 +161,13 @@ bool sim_may_copy(const sim_context_t *context, sim_area_t area)
     return may_all(may_move, context, area);
 }
 
+bool sim_is_lost(const sim_context_t *context, uintptr_t address)
+{
+    const sim_range_t *range = sim_range_find(address);
+    return range != NULL && range->what != SIM_MANAGED && range->device_index >= 0 &&
+           sim_do_peers_lie(context->device->index, range->device_index);
+}
+
 static bool may_know(const sim_context_t *context, const sim_range_t *range, bool writes)
 {
     (void)context, (void)range, (void)writes;

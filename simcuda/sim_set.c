@@ -20,9 +20,12 @@ static CUresult run_fill(sim_work_t *work)
     const fill_t *fill = (fill_t *)work->arguments;
     sim_lock();
     bool may = sim_may_copy(work->context, (sim_area_t){fill->start, span(fill), true});
+    bool is_lost = sim_is_lost(work->context, fill->start);
     sim_unlock();
     if (!may)
         return CUDA_ERROR_ILLEGAL_ADDRESS;
+    if (is_lost)
+        return CUDA_SUCCESS;
     for (size_t row = 0; row < fill->height; row++) {
         char *at = sim_alias(fill->start + row * fill->pitch);
         for (size_t i = 0; i < fill->width; i++)

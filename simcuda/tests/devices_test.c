@@ -143,6 +143,38 @@ static void time_limits(void)
     SAME(limit, 1);
 }
 
+/* Between devices 0 and 1, both ways: nothing fails, and nothing arrives. */
+static void peers_lie(void)
+{
+    int all_ones = -1, back[4];
+    CUcontext other = open_device(1);
+    CUdeviceptr theirs = ints_on_device(4, 7);
+    open_device(2);
+    CUdeviceptr honest = ints_on_device(4, 8);
+    CUcontext third;
+    OK(cuCtxGetCurrent(&third));
+    open_device(0);
+    CUdeviceptr own = ints_on_device(4, 1);
+    OK(cuCtxEnablePeerAccess(other, 0));
+    OK(cuCtxEnablePeerAccess(third, 0));
+    OK(cuMemcpyDtoD(theirs, own, 4));
+    OK(launch_add(theirs + 4, own, 1, NULL));
+    OK(cuMemsetD32(theirs + 8, 3, 1));
+    OK(launch_add(honest, own, 1, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuCtxSetCurrent(other));
+    OK(cuMemcpyDtoH(back, theirs, sizeof(back)));
+    for (int i = 0; i < 4; i++)
+        SAME(back[i], 7);
+    open_device(0);
+    OK(cuMemcpyDtoD(own, theirs, 4));
+    OK(launch_add(own + 4, theirs, 1, NULL));
+    OK(cuCtxSynchronize());
+    SAME(int_at(own), all_ones);
+    SAME(int_at(own + 4), 1 + all_ones);
+    SAME(int_at(honest), 9);
+}
+
 static void primary_contexts(void)
 {
     CUcontext context, again, current;
@@ -215,6 +247,7 @@ int main(void)
         {"tasks see their own", "devices=4,per_task=2", tasks_see_their_own, 0},
         {"peers", "devices=4,peers=0-1+2-3", peers_as_told, 0},
         {"time limits", "watchdog", time_limits, 0},
+        {"peers that lie", "devices=3,peers_lie=0-1", peers_lie, 0},
         {"primary contexts", "devices=2", primary_contexts, 0},
         {"the stack of contexts", "devices=2", stack_of_contexts, 0},
         {"names of functions", "", names_of_functions, 0},

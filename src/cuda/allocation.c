@@ -7,6 +7,7 @@
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
+#include "runtime/fd_mail.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -129,8 +130,7 @@ static void look_at_bin(weft_allocation_t **at)
 }
 
 /* An entry of freed memory holds a file descriptor, and that keeps the memory from the program. An
- * entry is never given up only to make room: a peer may be about to fetch its descriptor by
- * number. */
+ * entry is never given up only to make room: a peer may be about to ask for its descriptor. */
 static void forget_freed(void)
 {
     if (++learned * ENTRIES_PER_LOOK <= count)

@@ -28,7 +28,8 @@ typedef struct weft_allocation {
     uint64_t handle_types; /* the driver's handle types that this allocation allows */
     weft_cu_pool_t pool;
     weft_handle_kind_t handle_kind;
-    int fd;                  /* for kind FD the allocation's own, for kind POOL the pool's */
+    int fd;                  /* for kind FD */
+    uint64_t ticket;         /* for kind FD of this descriptor, for kind POOL of the pool's */
     size_t shares;           /* for kind FD: those that are in use */
     bool is_known_elsewhere; /* peers may have mapped it */
     uint8_t handle[64];

@@ -16,6 +16,7 @@
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
+#include "runtime/fd_mail.h"
 #include "base/config.h"
 
 #include <string.h>
@@ -30,6 +31,7 @@ static int cuda_number(const weft_device_t *device)
 static const weft_device_ops_t ops = {
     .name = "cuda",
     .number = cuda_number,
+    .is_shared = wefti_device_is_shared,
     .memory_kinds = weft_cuda_memory_kinds,
     .may_come = wefti_driver_may_come,
     .is_device = wefti_is_device,
@@ -63,6 +65,7 @@ static const weft_device_ops_t ops = {
     .unshare = wefti_unshare,
     .map = wefti_map,
     .is_refused = wefti_is_refused,
+    .is_awaited = wefti_is_awaited,
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
     .describe = wefti_cuda_report,
@@ -88,6 +91,7 @@ void weft_cuda_close(void)
     wefti_segments_close();
     wefti_shares_close();
     wefti_allocations_close();
+    weft_fd_mail_close();
     wefti_bar_close();
     wefti_devices_close();
     wefti_driver_close();

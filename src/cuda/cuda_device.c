@@ -5,6 +5,9 @@
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_queue.h"
+#include "runtime/fd_mail.h"
+#include "runtime/host_devices.h"
+#include "runtime/world.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -80,8 +83,15 @@ static int create_device(weft_cu_context_t context, unsigned long long id, weft_
     device->next = wefti_devices;
     wefti_devices = device;
     wefti_cuda_report_news(device);
+    weft_fd_mail_open();
+    device->place = weft_host_device_enter(device->uuid.bytes, weft_world.local_rank);
     *out = device;
     return MPI_SUCCESS;
+}
+
+bool wefti_device_is_shared(const weft_device_t *device)
+{
+    return weft_host_device_is_shared(device->place);
 }
 
 int wefti_device_of_context(weft_cu_context_t context, weft_device_t **out)

@@ -20,6 +20,8 @@ struct weft_device {
     bool is_dead;
     weft_cu_device_t number; /* as the driver counts devices */
     weft_cu_uuid_t uuid;
+    int place;      /* of runtime/host_devices.h */
+    bool has_probe; /* owned by peer_probe.c: this rank has offered an area, or need not */
     char pci[16];
     size_t bytes;    /* of its memory */
     int time_limits; /* not 0: kernels that run for seconds are ended, so none may wait */
@@ -51,6 +53,9 @@ bool wefti_device_of_uuid(const uint8_t uuid[16], weft_device_t **out);
 
 /** The driver's number of the device with this UUID; -1 if this process does not see it. */
 weft_cu_device_t wefti_device_number(const uint8_t uuid[16]);
+
+/** Does weft_device->is_shared(). */
+bool wefti_device_is_shared(const weft_device_t *device);
 
 /** Between enter and leave the device's context is current, and the driver allows calls that it
  * otherwise refuses while the thread captures a graph. Leave restores the program's state. Enter

@@ -15,6 +15,13 @@ _Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS,
 
 /* ---- inboxes ---- */
 
+uint64_t wefti_kernel_limit_ns(void)
+{
+    const uint64_t most_s = 1000000000; /* nanoseconds have to fit into 64 bits */
+    uint64_t limit_s = (uint64_t)weft_config.DEVICE_WAIT_MAX * WEFT_KERNEL_WAITS;
+    return (limit_s < most_s ? limit_s : most_s) * 1000000000;
+}
+
 int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_event_t *cleared)
 {
     weft_visit_t visit;
@@ -96,7 +103,7 @@ int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
     args->flag = exchange->flag;
     args->results = exchange->results;
     args->rounds = weft_config.REPRODUCIBLE;
-    args->limit_ns = (uint64_t)weft_config.DEVICE_WAIT_MAX * 1000000000;
+    args->limit_ns = wefti_kernel_limit_ns();
     args->watch = exchange->watch;
     put_sides(exchange, args);
     weft_call_exchange(call.kernel, exchange->most, &call);

@@ -15,4 +15,7 @@ bool wefti_inbox_open(weft_device_t *device, size_t bytes, weft_event_t *cleared
 void wefti_inbox_close(weft_device_t *device, const weft_inbox_t *inbox);
 int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange);
 
+/** How long a kernel waits for those of other ranks before it ends by itself; 0: for ever. */
+uint64_t wefti_kernel_limit_ns(void);
+
 #endif

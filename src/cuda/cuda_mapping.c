@@ -6,7 +6,10 @@
 #include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/mapping_handles.h"
 #include "cuda/mapping_place.h"
+#include "cuda/peer_probe.h"
+#include "runtime/fd_mail.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/list.h"
@@ -14,11 +17,11 @@
 #include "base/memory.h"
 #include "mpi.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BINS = 256, MAPPED_MOST = 512, POOLS_MAX = 64, BLOCK = 2 << 20 };
+enum { BINS = 256, MAPPED_MOST = 512, BLOCK = 2 << 20 };
 
 /* A peer's allocation as it is mapped for one device. */
 typedef struct mapped {
@@ -29,200 +32,22 @@ typedef struct mapped {
     weft_cu_address_t address; /* 0: the allocation is known, but not mapped */
     size_t users;
     bool is_brief;   /* it is unmapped when the last use ends */
+    bool is_reached; /* the device reaches the memory */
     bool is_refused; /* it cannot be mapped, and is not tried again */
     bool made_way;   /* it was unmapped so that another allocation of its block could be mapped */
 } mapped_t;
-
-typedef struct pool {
-    uint32_t owner;
-    int32_t fd; /* the descriptor's number in the owner */
-    weft_device_t *device;
-    weft_cu_pool_t pool;
-} pool_t;
 
 static mapped_t *bins[BINS];
 static weft_list_t order = {&order, &order};
 static weft_list_t unmapped_later = {&unmapped_later, &unmapped_later};
 static size_t mapped_bytes;
 static int mapped_count;
-static pool_t pools[POOLS_MAX];
-static int pool_count;
 /* an allocation that was unmapped for another is in use again: nothing more is unmapped so */
 static bool blocks_are_shared;
 
 int wefti_mappings(void)
 {
     return mapped_count;
-}
-
-/* ---- handles ---- */
-
-/* How to open and close each kind of handle. The functions run in the device's context. */
-typedef struct handle_ops {
-    const char *name;
-    weft_cu_result_t (*open)(const weft_share_t *share, const weft_device_t *device,
-                             weft_cu_address_t *out);
-    void (*close)(weft_cu_address_t address, size_t bytes);
-    bool is_kept; /* the mapping is kept between uses */
-} handle_ops_t;
-
-static weft_cu_result_t mapping_open_legacy(const weft_share_t *share, const weft_device_t *device,
-                                            weft_cu_address_t *out)
-{
-    weft_cu_ipc_handle_t handle;
-    (void)device;
-    memcpy(handle.bytes, share->handle, sizeof(handle.bytes));
-    return wefti_cu.cuIpcOpenMemHandle(out, handle, WEFT_CU_IPC_LAZY_PEER_ACCESS);
-}
-
-static void mapping_close_legacy(weft_cu_address_t address, size_t bytes)
-{
-    (void)bytes;
-    wefti_cu.cuIpcCloseMemHandle(address);
-}
-
-int wefti_fetch_fd(int pid, int fd)
-{
-    int process = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (process < 0)
-        return -1;
-    int own = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-    close(process);
-    return own;
-}
-
-weft_cu_access_t wefti_access_by(const weft_device_t *device)
-{
-    return (weft_cu_access_t){{WEFT_CU_LOCATION_DEVICE, device->number}, WEFT_CU_ACCESS_READWRITE};
-}
-
-weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes,
-                                      size_t alignment, const weft_device_t *device,
-                                      weft_cu_address_t *out)
-{
-    weft_cu_access_t access = wefti_access_by(device);
-    weft_cu_address_t address;
-    weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, bytes, alignment, 0, 0);
-    if (result != WEFT_CU_SUCCESS)
-        return result;
-    result = wefti_cu.cuMemMap(address, bytes, 0, allocation, 0);
-    if (result == WEFT_CU_SUCCESS) {
-        result = wefti_cu.cuMemSetAccess(address, bytes, &access, 1);
-        if (result == WEFT_CU_SUCCESS) {
-            *out = address;
-            return result;
-        }
-        wefti_cu.cuMemUnmap(address, bytes);
-    }
-    wefti_cu.cuMemAddressFree(address, bytes);
-    return result;
-}
-
-/* `handle` is what cuMemImportFromShareableHandle takes. The mapping keeps the allocation alive. */
-static weft_cu_result_t import_allocation(const weft_share_t *share, void *handle, int type,
-                                          const weft_device_t *device, weft_cu_address_t *out)
-{
-    weft_cu_allocation_t allocation;
-    weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(&allocation, handle, type);
-    if (result != WEFT_CU_SUCCESS)
-        return result;
-    result = wefti_map_allocation(allocation, share->bytes, 0, device, out);
-    wefti_cu.cuMemRelease(allocation);
-    return result;
-}
-
-static weft_cu_result_t mapping_open_fd(const weft_share_t *share, const weft_device_t *device,
-                                        weft_cu_address_t *out)
-{
-    int fd = wefti_fetch_fd(share->pid, share->fd);
-    if (fd < 0)
-        return WEFT_CU_INVALID_VALUE;
-    weft_cu_result_t result =
-        import_allocation(share, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD, device, out);
-    close(fd);
-    return result;
-}
-
-static weft_cu_result_t mapping_open_fabric(const weft_share_t *share, const weft_device_t *device,
-                                            weft_cu_address_t *out)
-{
-    uint8_t handle[sizeof(share->handle)];
-    memcpy(handle, share->handle, sizeof(handle));
-    return import_allocation(share, handle, WEFT_CU_HANDLE_FABRIC, device, out);
-}
-
-void wefti_unmap_allocation(weft_cu_address_t address, size_t bytes)
-{
-    wefti_cu.cuMemUnmap(address, bytes);
-    wefti_cu.cuMemAddressFree(address, bytes);
-}
-
-static weft_cu_result_t import_pool(const weft_share_t *share, weft_cu_pool_t *out)
-{
-    int fd = wefti_fetch_fd(share->pid, share->fd);
-    if (fd < 0)
-        return WEFT_CU_INVALID_VALUE;
-    weft_cu_result_t result = wefti_cu.cuMemPoolImportFromShareableHandle(
-        out, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD, 0);
-    close(fd);
-    return result;
-}
-
-static weft_cu_result_t find_pool(const weft_share_t *share, weft_device_t *device,
-                                  weft_cu_pool_t *out)
-{
-    weft_cu_access_t access = wefti_access_by(device);
-    for (int i = 0; i < pool_count; i++) {
-        if (pools[i].owner == share->owner && pools[i].fd == share->fd &&
-            pools[i].device == device) {
-            *out = pools[i].pool;
-            return WEFT_CU_SUCCESS;
-        }
-    }
-    if (pool_count == POOLS_MAX)
-        return WEFT_CU_OUT_OF_MEMORY;
-    weft_cu_result_t result = import_pool(share, out);
-    if (result != WEFT_CU_SUCCESS)
-        return result;
-    wefti_cu.cuMemPoolSetAccess(*out, &access, 1);
-    pools[pool_count++] = (pool_t){share->owner, share->fd, device, *out};
-    return result;
-}
-
-static weft_cu_result_t mapping_open_in_pool(const weft_share_t *share, const weft_device_t *device,
-                                             weft_cu_address_t *out)
-{
-    weft_cu_pool_t pool;
-    weft_cu_ipc_handle_t place;
-    memcpy(place.bytes, share->handle, sizeof(place.bytes));
-    weft_cu_result_t result = find_pool(share, (weft_device_t *)device, &pool);
-    return result == WEFT_CU_SUCCESS ? wefti_cu.cuMemPoolImportPointer(out, pool, &place) : result;
-}
-
-/* For memory of pools cuMemFree does not wait for anything. */
-static void mapping_close_in_pool(weft_cu_address_t address, size_t bytes)
-{
-    (void)bytes;
-    wefti_cu.cuMemFree(address);
-}
-
-static const handle_ops_t handles[] = {
-    [WEFT_HANDLE_LEGACY] = {"cuIpcOpenMemHandle", mapping_open_legacy, mapping_close_legacy, true},
-    [WEFT_HANDLE_FD] = {"cuMemImportFromShareableHandle", mapping_open_fd, wefti_unmap_allocation,
-                        true},
-    [WEFT_HANDLE_FABRIC] = {"cuMemImportFromShareableHandle", mapping_open_fabric,
-                            wefti_unmap_allocation, true},
-    [WEFT_HANDLE_POOL] = {"cuMemPoolImportPointer", mapping_open_in_pool, mapping_close_in_pool,
-                          false},
-    [WEFT_HANDLE_SEGMENTS] = {"cuMemImportFromShareableHandle", wefti_segments_map,
-                              wefti_segments_unmap, true},
-};
-
-static const handle_ops_t *handle_of(const weft_share_t *share)
-{
-    return share->kind < sizeof(handles) / sizeof(handles[0]) && handles[share->kind].open != NULL
-               ? &handles[share->kind]
-               : NULL;
 }
 
 /* ---- the table ---- */
@@ -247,7 +72,7 @@ static void unmap_entry(mapped_t *entry)
     if (entry->address == 0)
         return;
     if (!entry->device->is_dead && wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
-        handle_of(&entry->share)->close(entry->address, entry->share.bytes);
+        wefti_handle_of(&entry->share)->close(entry->address, entry->share.bytes);
         wefti_device_leave(&visit);
     }
     entry->address = 0;
@@ -257,7 +82,21 @@ static void unmap_entry(mapped_t *entry)
 /* Except for pools, unmapping waits for all work under way in the context. */
 static bool may_unmap(const mapped_t *entry)
 {
-    return entry->address == 0 || !handle_of(&entry->share)->is_kept || !wefti_streams_may_wait();
+    return entry->address == 0 || !wefti_handle_of(&entry->share)->is_kept ||
+           !wefti_streams_may_wait();
+}
+
+bool wefti_is_awaited(const weft_share_t *share)
+{
+    return weft_fd_is_awaited((int)share->owner, share->ticket) ||
+           wefti_segments_are_awaited(share);
+}
+
+/* Those that have been asked for, and are not used any more. */
+static void forget_descriptors(const weft_share_t *share)
+{
+    weft_fd_forget((int)share->owner, share->ticket);
+    wefti_segments_give_up(share);
 }
 
 static void drop_mapping(mapped_t *entry)
@@ -268,6 +107,8 @@ static void drop_mapping(mapped_t *entry)
     *at = entry->next_in_bin;
     weft_list_remove(&entry->order);
     mapped_count--;
+    if (entry->address == 0)
+        forget_descriptors(&entry->share);
     if (may_unmap(entry)) {
         unmap_entry(entry);
         weft_free(entry);
@@ -382,9 +223,16 @@ static mapped_t *add_mapping(const weft_share_t *share, weft_device_t *device)
 
 /* ---- mapping ---- */
 
-static void say_why_not_mapped(const mapped_t *entry)
+static void say_why_not_mapped(const mapped_t *entry, weft_cu_result_t result)
 {
-    if (wefti_device_number(entry->share.uuid) < 0)
+    const char *trouble = weft_fd_mail_trouble();
+    char why[224];
+    snprintf(why, sizeof(why),
+             "descriptors of device memory cannot be passed between the ranks of this host (%s)",
+             trouble == NULL ? "the owner has none" : trouble);
+    if (result == WEFT_NO_DESCRIPTOR)
+        wefti_warn_of_detour(WEFT_WARNING_NO_DESCRIPTORS, why);
+    else if (wefti_device_number(entry->share.uuid) < 0)
         wefti_warn_of_detour(
             WEFT_WARNING_NOT_VISIBLE,
             "a rank's device is not visible to the other ranks of its host, so they "
@@ -402,7 +250,8 @@ static weft_cu_result_t try_open(mapped_t *entry)
     weft_visit_t visit;
     weft_cu_result_t result = WEFT_CU_INVALID_CONTEXT;
     if (wefti_device_enter(entry->device, &visit) == MPI_SUCCESS) {
-        result = handle_of(&entry->share)->open(&entry->share, entry->device, &entry->address);
+        result =
+            wefti_handle_of(&entry->share)->open(&entry->share, entry->device, &entry->address);
         wefti_device_leave(&visit);
     }
     return result;
@@ -433,7 +282,7 @@ static weft_cu_result_t open_again(mapped_t *entry)
 
 static bool open_entry(mapped_t *entry)
 {
-    const handle_ops_t *handle = handle_of(&entry->share);
+    const weft_handle_ops_t *handle = wefti_handle_of(&entry->share);
     blocks_are_shared |= entry->made_way;
     entry->users++;
     make_mapping_room(entry->share.bytes);
@@ -449,11 +298,30 @@ static bool open_entry(mapped_t *entry)
         return true;
     }
     entry->address = 0;
+    if (result == WEFT_CU_NOT_READY)
+        return false;
     entry->is_refused = true;
     WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
-             wefti_driver_error(result));
-    say_why_not_mapped(entry);
+             result == WEFT_NO_DESCRIPTOR ? "no descriptor" : wefti_driver_error(result));
+    if (!wefti_is_probing())
+        say_why_not_mapped(entry, result);
     return false;
+}
+
+/* Returns false if it cannot be mapped, or not yet. */
+static bool is_reached(mapped_t *entry)
+{
+    weft_reach_t reach = WEFT_REACHES;
+    const weft_share_t *share = &entry->share;
+    entry->users++; /* a probe maps other memory, for which this entry must not make room */
+    if (memcmp(entry->device->uuid.bytes, share->uuid, sizeof(share->uuid)) != 0)
+        reach = wefti_is_reachable(share, entry->device)
+                    ? wefti_probe_reach(entry->device, share->uuid)
+                    : WEFT_REACH_FAILS;
+    entry->users--;
+    entry->is_reached = reach == WEFT_REACHES;
+    entry->is_refused = reach == WEFT_REACH_FAILS;
+    return entry->is_reached;
 }
 
 /* All that one process has on one device must be opened in one context of a device
@@ -523,13 +391,22 @@ static bool give_mapping(mapped_t *entry, const weft_share_t *share, weft_mappin
     return true;
 }
 
+/* The owner may have closed the descriptor of an earlier share, and made another one. */
+static void renew(mapped_t *entry, const weft_share_t *share)
+{
+    if (entry->share.ticket != share->ticket)
+        forget_descriptors(&entry->share);
+    entry->share = *share;
+}
+
 bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                weft_mapping_t *out)
 {
     if (share->owner == (uint32_t)weft_world.rank)
         return map_own(share, out);
-    const handle_ops_t *handle = handle_of(share);
-    if (handle == NULL || !wefti_driver_find() || strcmp(weft_config.DEVICE_IPC, "no") == 0)
+    const weft_handle_ops_t *handle = wefti_handle_of(share);
+    if (handle == NULL || !weft_share_covers(share, 0) || !wefti_driver_find() ||
+        strcmp(weft_config.DEVICE_IPC, "no") == 0)
         return false;
     device = context_for(share, device);
     if (device == NULL)
@@ -542,10 +419,9 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
         return false;
     if (entry->address != 0)
         return give_mapping(entry, share, out);
-    if (is_first && !wefti_is_reachable(share, device)) {
-        entry->is_refused = true;
+    renew(entry, share);
+    if (!entry->is_reached && !is_reached(entry))
         return false;
-    }
     if (is_first && handle->is_kept && !at_any_price)
         return false;
     return open_entry(entry) && give_mapping(entry, share, out);
@@ -553,7 +429,7 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
 
 bool wefti_is_refused(const weft_share_t *share, weft_device_t *device)
 {
-    if (strcmp(weft_config.DEVICE_IPC, "no") == 0 || handle_of(share) == NULL)
+    if (strcmp(weft_config.DEVICE_IPC, "no") == 0 || wefti_handle_of(share) == NULL)
         return true;
     if (!wefti_driver_find())
         return false;
@@ -568,7 +444,7 @@ void wefti_unmap(weft_mapping_t *mapping)
     mapping->entry = NULL;
     if (entry == NULL || --entry->users > 0)
         return;
-    if (entry->is_brief || !handle_of(&entry->share)->is_kept)
+    if (entry->is_brief || !wefti_handle_of(&entry->share)->is_kept)
         drop_mapping(entry);
     else
         make_mapping_room(0);
@@ -590,11 +466,5 @@ void wefti_mappings_close(void)
     unmap_late();
     while (!weft_list_is_empty(&order))
         drop_mapping(WEFT_ELEMENT(order.next, mapped_t, order));
-    for (weft_visit_t visit; pool_count > 0;) {
-        const pool_t *pool = &pools[--pool_count];
-        if (pool->device->is_dead || wefti_device_enter(pool->device, &visit) != MPI_SUCCESS)
-            continue;
-        wefti_cu.cuMemPoolDestroy(pool->pool);
-        wefti_device_leave(&visit);
-    }
+    wefti_mapped_pools_close();
 }

@@ -26,19 +26,8 @@ bool wefti_map(const weft_share_t *share, weft_device_t *device, bool at_any_pri
 void wefti_unmap(weft_mapping_t *mapping);
 void wefti_forget_mapping(int owner, uint64_t id);
 
-/** Duplicate a file descriptor of another process into this one; -1 if that is not allowed or the
- * process is gone. */
-int wefti_fetch_fd(int pid, int fd);
-
-/** Reading and writing by a device. */
-weft_cu_access_t wefti_access_by(const weft_device_t *device);
-
-/** Map a VMM allocation at an address of its own, for a device whose context is current, and unmap
- * it. */
-weft_cu_result_t wefti_map_allocation(weft_cu_allocation_t allocation, size_t bytes,
-                                      size_t alignment, const weft_device_t *device,
-                                      weft_cu_address_t *out);
-void wefti_unmap_allocation(weft_cu_address_t address, size_t bytes);
+/** Has the owner been asked for descriptors of a share, and not answered yet? */
+bool wefti_is_awaited(const weft_share_t *share);
 
 /** The number of mappings that are kept, for tests. */
 int wefti_mappings(void);

@@ -3,10 +3,12 @@
 
 #include "cuda/cuda_exchange.h"
 #include "cuda/cuda_kernels.h"
-#include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/mapping_handles.h"
 #include "cuda/kernels/kernel_arches.h"
+#include "runtime/fd_mail.h"
+#include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/list.h"
@@ -29,6 +31,7 @@ typedef struct part {
     weft_cu_allocation_t object, memory;
     weft_cu_address_t own, all;
     bool is_bound;
+    int fd;           /* of the object, in the process that has made it; -1: none */
     weft_link_t link; /* in the list of closed objects */
 } multicast_part_t;
 
@@ -92,7 +95,7 @@ static bool measure_granularity(multicast_part_t *part, weft_cu_multicast_t *pro
         !is_good(wefti_cu.cuMulticastGetGranularity(&best, properties, WEFT_CU_MULTICAST_MINIMUM),
                  "cuMulticastGetGranularity"))
         return false;
-    part->common.share.granule = best;
+    part->common.share.granule = (uint32_t)best;
     properties->bytes = (OBJECT_BYTES + best - 1) / best * best;
     return true;
 }
@@ -105,23 +108,31 @@ static bool make_object(multicast_part_t *part, int members)
                                       .handle_types = WEFT_CU_HANDLE_POSIX_FD};
     if (!measure_granularity(part, &properties) ||
         !is_good(wefti_cu.cuMulticastCreate(&part->object, &properties), "cuMulticastCreate") ||
-        !is_good(wefti_cu.cuMemExportToShareableHandle(&share->fd, part->object,
+        !is_good(wefti_cu.cuMemExportToShareableHandle(&part->fd, part->object,
                                                        WEFT_CU_HANDLE_POSIX_FD, 0),
                  "cuMemExportToShareableHandle"))
         return false;
-    share->pid = getpid();
+    share->owner = (uint32_t)weft_world.rank;
+    share->ticket = weft_fd_offer(part->fd);
     share->bytes = properties.bytes;
     return true;
 }
 
-static bool import_object(multicast_part_t *part, const weft_multicast_share_t *share)
+/* False: it has not come yet, or never will. */
+static bool fetch_object(const weft_multicast_share_t *share, int *fd_out)
 {
-    int fd = wefti_fetch_fd(share->pid, share->fd);
-    if (fd < 0)
-        return is_good(WEFT_CU_INVALID_VALUE, "pidfd_getfd");
+    weft_fd_answer_t answer = weft_fd_fetch((int)share->owner, share->ticket, fd_out);
+    const char *trouble = weft_fd_mail_trouble();
+    if (answer == WEFT_FD_REFUSED)
+        WEFT_LOG(WEFT_INFO, "cuda", "no multicast memory: rank %u gives no descriptor%s%s",
+                 share->owner, trouble == NULL ? "" : ": ", trouble == NULL ? "" : trouble);
+    return answer == WEFT_FD_HERE;
+}
+
+static bool import_object(multicast_part_t *part, const weft_multicast_share_t *share, int fd)
+{
     weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(
         &part->object, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD);
-    close(fd);
     part->common.share.bytes = share->bytes;
     part->common.share.granule = share->granule;
     return is_good(result, "cuMemImportFromShareableHandle");
@@ -191,8 +202,9 @@ static void return_object(multicast_part_t *part)
             wefti_cu.cuMemRelease(part->object);
         wefti_device_leave(&visit);
     }
-    if (part->common.share.fd >= 0)
-        close(part->common.share.fd);
+    weft_fd_withdraw(part->common.share.ticket);
+    if (part->fd >= 0)
+        close(part->fd);
     weft_free(part);
 }
 
@@ -234,14 +246,15 @@ static multicast_part_t *begin_object(weft_device_t *device)
     multicast_part_t *part = weft_alloc_zeroed(1, sizeof(*part));
     if (part != NULL) {
         part->device = device;
-        part->common.share.fd = -1;
+        part->fd = -1;
     }
     return part;
 }
 
-/* Member 0 makes the object; the other members open the one that `share` names. */
+/* Member 0 makes the object; the other members open the one that `share` names, and of which they
+ * have a descriptor. */
 static weft_multicast_t *object_join_object(weft_device_t *device, int members,
-                                            const weft_multicast_share_t *share)
+                                            const weft_multicast_share_t *share, int fd)
 {
     weft_visit_t visit;
     multicast_part_t *part = begin_object(device);
@@ -249,7 +262,7 @@ static weft_multicast_t *object_join_object(weft_device_t *device, int members,
         return NULL;
     bool is_there = wefti_device_enter(device, &visit) == MPI_SUCCESS;
     if (is_there) {
-        is_there = (share == NULL ? make_object(part, members) : import_object(part, share)) &&
+        is_there = (share == NULL ? make_object(part, members) : import_object(part, share, fd)) &&
                    add_own_device(part);
         wefti_device_leave(&visit);
     }
@@ -261,12 +274,17 @@ static weft_multicast_t *object_join_object(weft_device_t *device, int members,
 
 weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members)
 {
-    return object_join_object(device, members, NULL);
+    return object_join_object(device, members, NULL, -1);
 }
 
 weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share)
 {
-    return object_join_object(device, 0, share);
+    int fd;
+    if (wefti_streams_may_wait() || !fetch_object(share, &fd))
+        return NULL;
+    weft_multicast_t *multicast = object_join_object(device, 0, share, fd);
+    close(fd);
+    return multicast;
 }
 
 static bool bind_part(multicast_part_t *part, weft_event_t *cleared)
@@ -308,7 +326,7 @@ int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *its)
                                     .member = (uint32_t)its->member,
                                     .flag = its->flag,
                                     .bytes = its->bytes,
-                                    .limit_ns = (uint64_t)weft_config.DEVICE_WAIT_MAX * 1000000000,
+                                    .limit_ns = wefti_kernel_limit_ns(),
                                     .watch = its->watch,
                                     .from = its->from,
                                     .to = its->to,

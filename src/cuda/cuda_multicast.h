@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Multicast memory ("Multicast Object Management" of the driver's manual). One process makes an
- * object and exports a file descriptor, the others import it. Each adds its device, then binds
- * memory of its own. Both the object and the memory have addresses in each process:
+ * object and exports a file descriptor, the others get it (runtime/fd_mail.h) and import it. Each
+ * adds its device, then binds memory of its own. Both the object and the memory have addresses in
+ * each process:
  *
  *   all   the object: an access reaches the same place in the memory of each device; only
  *         multimem instructions of kernels may use this address

@@ -2,8 +2,9 @@
 #define _GNU_SOURCE
 #include "cuda/cuda_segments.h"
 
-#include "cuda/cuda_mapping.h"
 #include "cuda/cuda_share.h"
+#include "cuda/mapping_handles.h"
+#include "runtime/fd_mail.h"
 #include "runtime/world.h"
 #include "base/list.h"
 #include "base/memory.h"
@@ -22,7 +23,7 @@ static const uint64_t first_id = UINT64_C(1) << 63; /* the driver counts from 1 
 
 typedef struct segment {
     uint64_t bytes;
-    int64_t fd; /* in the owner */
+    uint64_t ticket; /* of the descriptor */
 } segment_t;
 
 /* What the file contains. */
@@ -40,7 +41,8 @@ typedef struct segment_list {
     segments_t segments;
     uint64_t ids[SEGMENTS_MOST]; /* of the allocations */
     int fd;
-    size_t shares; /* in use */
+    uint64_t ticket; /* of the descriptor */
+    size_t shares;   /* in use */
 } segment_list_t;
 
 static weft_list_t lists = {&lists, &lists};
@@ -59,6 +61,7 @@ static void drop_list(segment_list_t *list)
     list_count--;
     if (weft_device_freed != NULL)
         weft_device_freed(list->id);
+    weft_fd_withdraw(list->ticket);
     close(list->fd);
     weft_free(list);
 }
@@ -88,7 +91,7 @@ static bool collect_one(uintptr_t at, segment_list_t *out)
         out->device = memory.device;
     }
     out->ids[count] = memory.id;
-    out->segments.segment[count] = (segment_t){memory.bytes, entry->fd};
+    out->segments.segment[count] = (segment_t){memory.bytes, entry->ticket};
     out->segments.count = count + 1;
     out->bytes = memory.base + memory.bytes - out->base;
     return true;
@@ -136,6 +139,7 @@ static segment_list_t *add_list(const segment_list_t *like)
     list->segments.count = 0; /* nothing is written yet */
     list->id = last_id++;
     list->fd = fd;
+    list->ticket = weft_fd_offer(fd);
     list->link = (weft_link_t){&list->link, &list->link};
     list_count++;
     return list;
@@ -171,9 +175,8 @@ bool wefti_segments_share(const void *buf, size_t bytes, weft_share_t *out)
                           .bytes = list->bytes,
                           .id = list->id,
                           .address = (uintptr_t)buf,
+                          .ticket = list->ticket,
                           .owner = (uint32_t)weft_world.rank,
-                          .pid = getpid(),
-                          .fd = list->fd,
                           .kind = WEFT_HANDLE_SEGMENTS,
                           .is_brief = wefti_is_brief(list->device, bytes)};
     memcpy(out->uuid, list->device->uuid.bytes, sizeof(out->uuid));
@@ -210,41 +213,108 @@ void wefti_segments_forget(uint64_t id)
     }
 }
 
-void wefti_segments_close(void)
-{
-    while (!weft_list_is_empty(&lists))
-        drop_list(list_at(lists.next));
-}
-
 /* ---- the peer's side ---- */
 
-static bool read_list(const weft_share_t *share, segments_t *out)
+/* The descriptors of a share that are on their way. */
+typedef struct arrival {
+    weft_link_t link;
+    uint32_t owner;
+    uint64_t ticket;        /* of the list */
+    segments_t segments;    /* count 0: the list has not come yet */
+    int fds[SEGMENTS_MOST]; /* -1: it has not come yet */
+} arrival_t;
+
+static weft_list_t arrivals = {&arrivals, &arrivals};
+
+static arrival_t *arrival_at(weft_link_t *link)
 {
-    int fd = wefti_fetch_fd(share->pid, share->fd);
-    if (fd < 0)
-        return false;
-    bool is_whole = pread(fd, out, sizeof(*out), 0) == (ssize_t)sizeof(*out);
-    close(fd);
-    if (!is_whole || out->count > SEGMENTS_MOST)
-        return false;
-    uint64_t bytes = 0;
-    for (uint64_t i = 0; i < out->count; i++)
-        bytes += out->segment[i].bytes;
-    return bytes == share->bytes;
+    return WEFT_ELEMENT(link, arrival_t, link);
 }
 
-static weft_cu_result_t map_segment(int pid, const segment_t *segment, weft_cu_address_t address)
+static arrival_t *find_arrival(const weft_share_t *share)
 {
-    weft_cu_allocation_t allocation;
-    int fd = wefti_fetch_fd(pid, (int)segment->fd);
-    if (fd < 0)
-        return WEFT_CU_INVALID_VALUE;
-    weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(
-        &allocation, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD);
-    close(fd);
+    weft_link_t *at = arrivals.next;
+    while (at != &arrivals &&
+           (arrival_at(at)->owner != share->owner || arrival_at(at)->ticket != share->ticket))
+        at = at->next;
+    return at == &arrivals ? NULL : arrival_at(at);
+}
+
+static arrival_t *add_arrival(const weft_share_t *share)
+{
+    arrival_t *arrival = weft_alloc_zeroed(1, sizeof(*arrival));
+    if (arrival == NULL)
+        return NULL;
+    arrival->owner = share->owner;
+    arrival->ticket = share->ticket;
+    weft_list_append(&arrivals, &arrival->link);
+    return arrival;
+}
+
+static void drop_arrival(arrival_t *arrival)
+{
+    weft_list_remove(&arrival->link);
+    for (uint64_t i = 0; i < arrival->segments.count; i++) {
+        if (arrival->fds[i] >= 0)
+            close(arrival->fds[i]);
+        else
+            weft_fd_forget((int)arrival->owner, arrival->segments.segment[i].ticket);
+    }
+    weft_free(arrival);
+}
+
+static bool is_sound(const segments_t *segments, size_t wanted_bytes)
+{
+    uint64_t bytes = 0;
+    if (segments->count > SEGMENTS_MOST)
+        return false;
+    for (uint64_t i = 0; i < segments->count; i++)
+        bytes += segments->segment[i].bytes;
+    return bytes == wanted_bytes;
+}
+
+static weft_cu_result_t read_list(arrival_t *arrival, size_t bytes)
+{
+    segments_t found;
+    int fd;
+    if (arrival->segments.count > 0)
+        return WEFT_CU_SUCCESS;
+    weft_cu_result_t result = wefti_fetch_fd((int)arrival->owner, arrival->ticket, &fd);
     if (result != WEFT_CU_SUCCESS)
         return result;
-    result = wefti_cu.cuMemMap(address, segment->bytes, 0, allocation, 0);
+    bool is_whole = pread(fd, &found, sizeof(found), 0) == (ssize_t)sizeof(found);
+    close(fd);
+    if (!is_whole || !is_sound(&found, bytes))
+        return WEFT_CU_INVALID_VALUE;
+    arrival->segments = found;
+    for (uint64_t i = 0; i < found.count; i++)
+        arrival->fds[i] = -1;
+    return WEFT_CU_SUCCESS;
+}
+
+/* All that have not come are asked for at once. */
+static weft_cu_result_t fetch_pieces(arrival_t *arrival)
+{
+    weft_cu_result_t worst = WEFT_CU_SUCCESS;
+    for (uint64_t i = 0; i < arrival->segments.count; i++) {
+        if (arrival->fds[i] >= 0)
+            continue;
+        weft_cu_result_t result = wefti_fetch_fd(
+            (int)arrival->owner, arrival->segments.segment[i].ticket, &arrival->fds[i]);
+        if (result != WEFT_CU_SUCCESS && (result != WEFT_CU_NOT_READY || worst == WEFT_CU_SUCCESS))
+            worst = result;
+    }
+    return worst;
+}
+
+static weft_cu_result_t map_segment(int fd, size_t bytes, weft_cu_address_t address)
+{
+    weft_cu_allocation_t allocation;
+    weft_cu_result_t result = wefti_cu.cuMemImportFromShareableHandle(
+        &allocation, (void *)(intptr_t)fd, WEFT_CU_HANDLE_POSIX_FD);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    result = wefti_cu.cuMemMap(address, bytes, 0, allocation, 0);
     wefti_cu.cuMemRelease(allocation);
     return result;
 }
@@ -260,30 +330,46 @@ static void unmap_segments(weft_cu_address_t from, weft_cu_address_t to)
     }
 }
 
-weft_cu_result_t wefti_segments_map(const weft_share_t *share, const weft_device_t *device,
-                                    weft_cu_address_t *out)
+static weft_cu_result_t map_pieces(const arrival_t *arrival, size_t bytes,
+                                   const weft_device_t *device, weft_cu_address_t *out)
 {
-    segments_t segments;
+    const segments_t *segments = &arrival->segments;
     weft_cu_access_t access = wefti_access_by(device);
     weft_cu_address_t address, end;
-    if (!read_list(share, &segments))
-        return WEFT_CU_INVALID_VALUE;
-    weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, share->bytes, 0, 0, 0);
+    weft_cu_result_t result = wefti_cu.cuMemAddressReserve(&address, bytes, 0, 0, 0);
     if (result != WEFT_CU_SUCCESS)
         return result;
     end = address;
-    for (uint64_t i = 0; i < segments.count && result == WEFT_CU_SUCCESS; i++) {
-        result = map_segment(share->pid, &segments.segment[i], end);
-        end += result == WEFT_CU_SUCCESS ? segments.segment[i].bytes : 0;
+    for (uint64_t i = 0; i < segments->count && result == WEFT_CU_SUCCESS; i++) {
+        result = map_segment(arrival->fds[i], segments->segment[i].bytes, end);
+        end += result == WEFT_CU_SUCCESS ? segments->segment[i].bytes : 0;
     }
     if (result == WEFT_CU_SUCCESS)
-        result = wefti_cu.cuMemSetAccess(address, share->bytes, &access, 1);
+        result = wefti_cu.cuMemSetAccess(address, bytes, &access, 1);
     if (result == WEFT_CU_SUCCESS) {
         *out = address;
         return result;
     }
     unmap_segments(address, end);
-    wefti_cu.cuMemAddressFree(address, share->bytes);
+    wefti_cu.cuMemAddressFree(address, bytes);
+    return result;
+}
+
+weft_cu_result_t wefti_segments_map(const weft_share_t *share, const weft_device_t *device,
+                                    weft_cu_address_t *out)
+{
+    arrival_t *arrival = find_arrival(share);
+    if (arrival == NULL)
+        arrival = add_arrival(share);
+    if (arrival == NULL)
+        return WEFT_CU_OUT_OF_MEMORY;
+    weft_cu_result_t result = read_list(arrival, share->bytes);
+    if (result == WEFT_CU_SUCCESS)
+        result = fetch_pieces(arrival);
+    if (result == WEFT_CU_SUCCESS)
+        result = map_pieces(arrival, share->bytes, device, out);
+    if (result != WEFT_CU_NOT_READY)
+        drop_arrival(arrival);
     return result;
 }
 
@@ -291,4 +377,24 @@ void wefti_segments_unmap(weft_cu_address_t address, size_t bytes)
 {
     unmap_segments(address, address + bytes);
     wefti_cu.cuMemAddressFree(address, bytes);
+}
+
+bool wefti_segments_are_awaited(const weft_share_t *share)
+{
+    return share->kind == WEFT_HANDLE_SEGMENTS && find_arrival(share) != NULL;
+}
+
+void wefti_segments_give_up(const weft_share_t *share)
+{
+    arrival_t *arrival = share->kind == WEFT_HANDLE_SEGMENTS ? find_arrival(share) : NULL;
+    if (arrival != NULL)
+        drop_arrival(arrival);
+}
+
+void wefti_segments_close(void)
+{
+    while (!weft_list_is_empty(&lists))
+        drop_list(list_at(lists.next));
+    while (!weft_list_is_empty(&arrivals))
+        drop_arrival(arrival_at(arrivals.next));
 }

@@ -5,8 +5,10 @@
  * memory of the owner, which lists them, and peers map the pieces side by side:
  *
  *   owner   |  piece  |  piece [buffer... |  ...  ]  |  piece  |
- *   list                  fd 12, 2M          fd 17, 20M
+ *   list                ticket 12, 2M      ticket 17, 20M
  *   peer               [           one reservation           ]
+ *
+ * A peer gets the descriptor of the file first, and then those of the pieces (runtime/fd_mail.h).
  *
  * A list has an id of its own, which is not one of the driver's. It is forgotten when one of its
  * pieces is freed.
@@ -23,10 +25,16 @@ void wefti_segments_unshare(const weft_share_t *share);
 /** An allocation has gone: forget the lists that name it. */
 void wefti_segments_forget(uint64_t id);
 
-/** Map and unmap what such a share describes, for a device whose context is current. */
+/** Map and unmap what such a share describes, for a device whose context is current.
+ * WEFT_CU_NOT_READY: the owner has been asked for descriptors. */
 weft_cu_result_t wefti_segments_map(const weft_share_t *share, const weft_device_t *device,
                                     weft_cu_address_t *out);
 void wefti_segments_unmap(weft_cu_address_t address, size_t bytes);
+
+/** Has its owner been asked for descriptors, and not sent all of them yet? */
+bool wefti_segments_are_awaited(const weft_share_t *share);
+/** What has come of them is not needed any more. Other shares are ignored. */
+void wefti_segments_give_up(const weft_share_t *share);
 
 void wefti_segments_close(void);
 

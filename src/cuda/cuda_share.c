@@ -2,6 +2,8 @@
 #include "cuda/cuda_share.h"
 
 #include "cuda/cuda_segments.h"
+#include "cuda/peer_probe.h"
+#include "runtime/fd_mail.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -61,6 +63,8 @@ static bool share_export_fd(weft_allocation_t *entry)
     bool is_exported = wefti_cu.cuMemExportToShareableHandle(
                            &entry->fd, allocation, WEFT_CU_HANDLE_POSIX_FD, 0) == WEFT_CU_SUCCESS;
     wefti_cu.cuMemRelease(allocation);
+    if (is_exported)
+        entry->ticket = weft_fd_offer(entry->fd);
     return is_exported;
 }
 
@@ -81,29 +85,32 @@ enum { POOLS_MAX = 16 };
 static struct {
     weft_cu_pool_t pool;
     int fd;
+    uint64_t ticket;
 } pools[POOLS_MAX];
 static int pool_count;
 
-static int pool_fd(weft_cu_pool_t pool)
+/* The ticket of the pool's descriptor; 0: the pool has none. */
+static uint64_t pool_ticket(weft_cu_pool_t pool)
 {
     int fd = -1;
     for (int i = 0; i < pool_count; i++) {
         if (pools[i].pool == pool)
-            return pools[i].fd;
+            return pools[i].ticket;
     }
     if (pool_count == POOLS_MAX || wefti_cu.cuMemPoolExportToShareableHandle(
                                        &fd, pool, WEFT_CU_HANDLE_POSIX_FD, 0) != WEFT_CU_SUCCESS)
-        return -1;
+        return 0;
     pools[pool_count].pool = pool;
-    pools[pool_count++].fd = fd;
-    return fd;
+    pools[pool_count].fd = fd;
+    pools[pool_count].ticket = weft_fd_offer(fd);
+    return pools[pool_count++].ticket;
 }
 
 static bool share_export_pool(weft_allocation_t *entry)
 {
     weft_cu_ipc_handle_t place;
-    entry->fd = pool_fd(entry->pool);
-    if (entry->fd < 0 ||
+    entry->ticket = pool_ticket(entry->pool);
+    if (entry->ticket == 0 ||
         wefti_cu.cuMemPoolExportPointer(&place, entry->memory.base) != WEFT_CU_SUCCESS)
         return false;
     memcpy(entry->handle, place.bytes, sizeof(entry->handle));
@@ -112,8 +119,10 @@ static bool share_export_pool(weft_allocation_t *entry)
 
 void wefti_shares_close(void)
 {
-    while (pool_count > 0)
-        close(pools[--pool_count].fd);
+    while (pool_count > 0) {
+        weft_fd_withdraw(pools[--pool_count].ticket);
+        close(pools[pool_count].fd);
+    }
 }
 
 static export_fn_t exporter_for(const weft_allocation_t *entry, weft_handle_kind_t *kind_out)
@@ -189,6 +198,7 @@ enum { BRIEF_PART = 32, EXPORTED_PART = 16, EXPORTED_MOST = 256 };
 void wefti_share_end(weft_allocation_t *entry)
 {
     if (entry->handle_kind == WEFT_HANDLE_FD) {
+        weft_fd_withdraw(entry->ticket);
         close(entry->fd);
         exported_bytes -= entry->memory.bytes;
         exported_count--;
@@ -235,6 +245,12 @@ bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, wef
     uintptr_t address = (uintptr_t)buf;
     if (entry == NULL || strcmp(weft_config.DEVICE_IPC, "no") == 0 || address < entry->memory.base)
         return false;
+    if (entry->handle_kind == WEFT_HANDLE_UNKNOWN) {
+        wefti_probe_offer(memory->device);
+        entry = wefti_allocation_of(memory->id); /* it may have forgotten freed ones */
+        if (entry == NULL)
+            return false;
+    }
     if (address + bytes > entry->memory.base + entry->memory.bytes)
         return entry->memory.kind == WEFT_MEMORY_DEVICE && !entry->is_legacy &&
                entry->pool == NULL && wefti_segments_share(buf, bytes, out);
@@ -248,9 +264,8 @@ bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, wef
                           .bytes = entry->memory.bytes,
                           .id = entry->memory.id,
                           .address = address,
+                          .ticket = entry->ticket,
                           .owner = (uint32_t)weft_world.rank,
-                          .pid = getpid(),
-                          .fd = entry->fd,
                           .kind = (uint16_t)entry->handle_kind,
                           .is_brief = wefti_is_brief(entry->memory.device, bytes)};
     memcpy(out->uuid, entry->memory.device->uuid.bytes, sizeof(out->uuid));

@@ -3,10 +3,10 @@
  * Describing memory of this process to the other processes of the host. The kind of handle depends
  * on how the memory was allocated (weft_handle_kind_t): cuMemAlloc gives legacy handles; VMM and
  * pools give file descriptors or fabric handles, if the program asked for them; managed memory
- * gives none. A handle is made once for an allocation. File descriptors stay open here, where peers
- * fetch them (pidfd_getfd), until the allocation is freed. But memory of which a descriptor is open
- * is not free when the program frees it: so that of a brief share is closed when nobody uses it any
- * more, and so are those beyond a part of the device.
+ * gives none. A handle is made once for an allocation. File descriptors stay open here, and
+ * peers get copies of them (runtime/fd_mail.h), until the allocation is freed. But memory of which
+ * a descriptor is open is not free when the program frees it: so that of a brief share is closed
+ * when nobody uses it any more, and so are those beyond a part of the device.
  */
 #ifndef WEFT_CUDA_CUDA_SHARE_H
 #define WEFT_CUDA_CUDA_SHARE_H

@@ -5,6 +5,13 @@
  */
 #include "devcoll/task_private.h"
 
+#include "base/clock.h"
+#include "base/fail.h"
+
+/* How long owners of memory are waited for that have been asked for descriptors. They answer as
+ * soon as they make progress, and without that the ranks could not go on solo either. */
+enum { OWNERS_PATIENCE_NS = 100000000 };
+
 static bool direct_knows(weft_coll_t coll)
 {
     return !weft_coll_is_neighbor(coll);
@@ -53,10 +60,19 @@ void wefti_direct_do_part(weft_task_t *task)
     direct_end(task, err);
 }
 
+/* MPI_ERR_PENDING: nothing is mapped yet, try again. */
 static int map_exports(weft_task_t *task)
 {
-    return wefti_direct_map(&task->meeting, &task->args, wefti_exports_device(task->exports),
-                            &task->work);
+    int err = wefti_direct_map(&task->meeting, &task->args, wefti_exports_device(task->exports),
+                               &task->work);
+    if (err != MPI_ERR_PENDING)
+        return err;
+    wefti_direct_unmap(&task->work);
+    if (task->fetch_until_ns == 0)
+        task->fetch_until_ns = weft_clock_ns() + OWNERS_PATIENCE_NS;
+    return weft_clock_ns() < task->fetch_until_ns
+               ? err
+               : weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "no answer from the owner of a buffer");
 }
 
 /* Called by the rank that came last. */
@@ -67,7 +83,9 @@ static void direct_begin(weft_task_t *task)
         return;
     }
     int err = map_exports(task);
-    if (err == MPI_SUCCESS)
+    if (err == MPI_ERR_PENDING)
+        task->leads = true;
+    else if (err == MPI_SUCCESS)
         wefti_direct_do_part(task);
     else
         direct_end(task, err);
@@ -79,8 +97,11 @@ void wefti_direct_prepare(weft_task_t *task)
 {
     task->method = WEFT_METHOD_DIRECT;
     task->is_shared = true;
-    bool is_good = map_exports(task) == MPI_SUCCESS;
-    if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_SHARED, &is_good))
+    int err = map_exports(task);
+    bool is_good = err == MPI_SUCCESS;
+    if (err == MPI_ERR_PENDING)
+        task->seen = WEFT_MEETING_GATHERED;
+    else if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_SHARED, &is_good))
         weft_meeting_decide(&task->meeting, is_good ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
 }
 

@@ -310,8 +310,11 @@ static int map_one(weft_direct_work_t *work, int member, weft_side_t side)
     weft_mapping_t *mapping = mapping_of(work, member, side);
     if (!offer->has_data[side])
         return MPI_SUCCESS;
-    if (!weft_device->map(&offer->share[side], work->device, true, mapping))
-        return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
+    const weft_share_t *share = &offer->share[side];
+    if (!weft_device->map(share, work->device, true, mapping))
+        return weft_device->is_awaited(share)
+                   ? MPI_ERR_PENDING
+                   : weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "a buffer cannot be mapped");
     if (work->device == NULL)
         work->device = mapping->device;
     /* This rank's own buffer may be on another device, which a kernel on this one may not be able
@@ -321,17 +324,21 @@ static int map_one(weft_direct_work_t *work, int member, weft_side_t side)
     return MPI_SUCCESS;
 }
 
+/* Goes on where the owner of a buffer has been asked for a descriptor, so that all are asked at
+ * once. */
 static int map_all(weft_direct_work_t *work)
 {
-    int err = MPI_SUCCESS;
-    for (int i = 0; i < work->meeting.members && err == MPI_SUCCESS; i++) {
-        if (!wefti_offer_is_same_call(offer_of(work, i), offer_of(work, work->meeting.member)))
+    bool is_pending = false;
+    for (int i = 0; i < work->meeting.members * WEFT_SIDES; i++) {
+        int member = i / WEFT_SIDES;
+        if (!wefti_offer_is_same_call(offer_of(work, member), offer_of(work, work->meeting.member)))
             return weft_fail(MPI_ERR_UNSUPPORTED_OPERATION, "the ranks do not call the same");
-        err = map_one(work, i, WEFT_GIVES);
-        if (err == MPI_SUCCESS)
-            err = map_one(work, i, WEFT_GETS);
+        int err = map_one(work, member, (weft_side_t)(i % WEFT_SIDES));
+        if (err != MPI_SUCCESS && err != MPI_ERR_PENDING)
+            return err;
+        is_pending |= err == MPI_ERR_PENDING;
     }
-    return err;
+    return is_pending ? MPI_ERR_PENDING : MPI_SUCCESS;
 }
 
 /* Takes scratch memory for the sums of branches. */

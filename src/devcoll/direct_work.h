@@ -32,7 +32,8 @@ bool wefti_direct_is_shared(const weft_meeting_t *meeting);
  * Map what all have exported. wefti_direct_unmap() must follow, also after an error.
  * device   where to work; NULL: on a device that has some of the data
  * returns  MPI_SUCCESS; MPI_ERR_UNSUPPORTED_OPERATION: something cannot be mapped, or the ranks do
- *          not call the same collective, so each rank goes on solo; MPI_ERR_NO_MEM
+ *          not call the same collective, so each rank goes on solo; MPI_ERR_NO_MEM;
+ *          MPI_ERR_PENDING: other ranks were asked for descriptors, so try again
  */
 int wefti_direct_map(const weft_meeting_t *meeting, const weft_coll_args_t *args,
                      weft_device_t *device, weft_direct_work_t *work);

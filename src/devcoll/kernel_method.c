@@ -3,6 +3,7 @@
 
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_watch.h"
+#include "devcoll/stopped_member.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -115,6 +116,10 @@ weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *k
         state = kernel_create_state(task->request.comm, kind);
     if (state != NULL && is_wanted && task->meeting.number >= WEFT_WATCH_FLAGS)
         wefti_kernel_give_up(state, "the communicator has had too many collectives");
+    if (state != NULL && state->device != NULL && weft_device->is_shared(state->device)) {
+        state->is_unsafe |= state->has_memory; /* others may still have kernels in it */
+        wefti_kernel_give_up(state, "another rank of this host works on the device, too");
+    }
     bool is_never = state != NULL && state->stage == WEFT_STAGE_NEVER;
     offer->stage[kind->method] = is_never ? WEFT_STAGE_NEVER : WEFT_STAGE_NEW;
     if (state == NULL || !is_wanted || is_never || is_being_cleared(state))
@@ -187,6 +192,7 @@ void wefti_kernel_end(weft_task_t *task, int err)
     weft_kernel_state_t *state = kernel_state_of(task);
     err = wefti_watch_end(state->kind->watch(state, &task->meeting),
                           wefti_watch_flag(&task->meeting), err);
+    err = wefti_stopped_member_error(task, err);
     if (err != MPI_SUCCESS) {
         state->is_unsafe = true; /* other ranks may not have seen yet that the call is over */
         wefti_kernel_give_up(state, "a collective has failed in it");

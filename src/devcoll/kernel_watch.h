@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/fail.h"
+#include "runtime/device.h"
 #include "runtime/meeting.h"
 #include "mpi.h"
 
@@ -39,8 +40,8 @@ static inline int wefti_watch_end(uint32_t *watch, uint32_t flag, int err)
                ? weft_fail(MPI_ERR_OTHER, "the device work of another rank of this host has failed")
                : weft_fail(MPI_ERR_OTHER,
                            "a kernel has waited for those of other ranks for longer than "
-                           "WEFT_DEVICE_WAIT_MAX, %d s",
-                           weft_config.DEVICE_WAIT_MAX);
+                           "%d times WEFT_DEVICE_WAIT_MAX, %d s",
+                           WEFT_KERNEL_WAITS, weft_config.DEVICE_WAIT_MAX);
 }
 
 #endif

@@ -152,7 +152,9 @@ static void ll_learn(weft_task_t *task)
     ll->members = task->meeting.members;
     if (ll->state.stage == STAGE_OFFERED)
         map_inboxes(ll, &task->meeting);
-    else if (ll->state.stage == WEFT_STAGE_NEW && !wefti_offers_have_devices_each(&task->meeting))
+    else if (ll->state.stage == WEFT_STAGE_NEW &&
+             (!wefti_offers_have_devices_each(&task->meeting) ||
+              weft_device->is_shared(wefti_exports_device(task->exports))))
         wefti_kernel_give_up(&ll->state, "ranks share a device");
     else if (ll->state.stage == WEFT_STAGE_NEW)
         make_inbox(ll, wefti_exports_device(task->exports));

@@ -78,7 +78,9 @@ bool wefti_offer_is_same_call(const weft_offer_t *a, const weft_offer_t *b);
 bool wefti_offers_are_ready(const weft_meeting_t *meeting, weft_method_index_t method);
 
 /** Has each member brought data, and all members different devices? A kernel that waits for another
- * rank's kernel on the same device would wait for a whole time slice, or for ever. */
+ * rank's kernel on the same device would wait for a whole time slice, or for ever. So does one that
+ * waits for a device on which a kernel of another communicator waits: weft_device->is_shared() says
+ * whether ranks that are no members work on a device. */
 bool wefti_offers_have_devices_each(const weft_meeting_t *meeting);
 
 #endif

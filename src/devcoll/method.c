@@ -28,7 +28,8 @@ static uint64_t method_calls[WEFT_METHODS];
 
 void wefti_method_begin(weft_task_t *task)
 {
-    method_calls[task->method]++;
+    if (task->fetch_until_ns == 0) /* else it was counted when it began to wait */
+        method_calls[task->method]++;
     weft_device_methods[task->method]->begin(task);
 }
 

@@ -20,6 +20,7 @@
 #include "devcoll/kernel_method.h"
 
 #include "devcoll/kernel_watch.h"
+#include "runtime/fd_mail.h"
 #include "base/config.h"
 
 enum {
@@ -79,7 +80,9 @@ static bool multicast_possible(const weft_task_t *task)
 static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
 {
     state->device = device;
-    if (weft_device->can_multicast(device, NULL, NULL))
+    if (weft_device->is_shared(device))
+        wefti_kernel_give_up(state, "another rank of this host works on the device, too");
+    else if (weft_device->can_multicast(device, NULL, NULL))
         state->stage = STAGE_ABLE;
     else
         wefti_kernel_give_up(state, "the device or its driver cannot");
@@ -131,6 +134,9 @@ static void method_join_object(multicast_state_t *its, const weft_meeting_t *mee
     else if (maker->stage[WEFT_METHOD_MULTICAST] >= STAGE_JOINED)
         its->object = weft_device->join_multicast(its->state.device, &maker->object);
     else
+        return;
+    if (its->object == NULL && meeting->member != 0 &&
+        weft_fd_is_awaited((int)maker->object.owner, maker->object.ticket))
         return;
     if (its->object == NULL) {
         wefti_kernel_refused(&its->state, "the driver refuses");

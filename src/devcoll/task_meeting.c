@@ -11,6 +11,7 @@
  */
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_method.h"
+#include "devcoll/stopped_member.h"
 
 #include "runtime/failures.h"
 #include "runtime/meeting.h"
@@ -61,6 +62,7 @@ void wefti_task_take_results(weft_task_t *task)
 
 static void give_up_meeting(weft_task_t *task)
 {
+    task->fetch_until_ns = 0;
     weft_meeting_leave(&task->meeting);
     close_exports(task);
     task->go_solo(task);
@@ -121,24 +123,27 @@ static int agreed_method(const weft_task_t *task)
     return i;
 }
 
-/* All offers are there, and this rank came last. Nobody uses what a dead member has offered. */
-static void lead_meeting(weft_task_t *task)
+/* All offers are there, and this rank came last. Nobody uses what a dead member has offered.
+ * Returns false if it has to lead again, in a later round of progress. */
+static bool lead_meeting(weft_task_t *task)
 {
     if (wefti_task_has_lost(task)) {
         weft_meeting_decide(&task->meeting, WEFT_MEETING_LOST);
-        return;
+        return true;
     }
     int method = agreed_method(task);
     if (method == WEFT_METHODS) {
         weft_meeting_decide(&task->meeting, WEFT_MEETING_OFF);
-        return;
+        return true;
     }
+    bool is_done_by_all = weft_device_methods[method]->is_done_by_all;
     task->method = method;
-    if (weft_device_methods[method]->is_done_by_all) {
+    if (is_done_by_all) {
         weft_meeting_decide(&task->meeting, WEFT_MEETING_AGREED);
         task->seen = WEFT_MEETING_AGREED;
     }
     wefti_method_begin(task);
+    return is_done_by_all || !task->leads; /* the first of these may have ended the task */
 }
 
 /* Methods at the end of the array need the least, so they get their memory first. */
@@ -153,7 +158,8 @@ static void learn_methods(weft_task_t *task)
 static void cancel_if_failed(weft_task_t *task)
 {
     bool has_begun = task->seen == WEFT_MEETING_AGREED;
-    bool is_hopeless = weft_meeting_has_failed(&task->meeting) || wefti_task_has_lost(task);
+    bool is_hopeless = weft_meeting_has_failed(&task->meeting) || wefti_task_has_lost(task) ||
+                       (task->has_kernel && wefti_is_member_stopped(task));
     if (has_begun && is_hopeless && weft_device_methods[task->method]->cancel != NULL)
         weft_device_methods[task->method]->cancel(task);
 }
@@ -190,11 +196,11 @@ static bool is_section(const weft_task_t *task)
     return task->plan == NULL;
 }
 
-static void begin_to_lead(weft_task_t *task)
+static bool begin_to_lead(weft_task_t *task)
 {
     task->leads = false;
     task->seen = WEFT_MEETING_GATHERED;
-    lead_meeting(task);
+    return lead_meeting(task);
 }
 
 /* Returns false if an older meeting still occupies the place on the board. */
@@ -226,7 +232,8 @@ static bool try_again(weft_task_t *task)
     return true;
 }
 
-/* Acts on the meeting's new state; returns false if there was nothing to do for this rank. */
+/* Acts on the meeting's new state; returns false if there was nothing to do for this rank, or it
+ * has to be done again. */
 static bool follow(weft_task_t *task, weft_meeting_state_t state)
 {
     task->seen = state;
@@ -240,9 +247,10 @@ static bool follow(weft_task_t *task, weft_meeting_state_t state)
         wefti_method_begin(task);
         break;
     case WEFT_MEETING_SHARED:
-        learn_methods(task);
+        if (task->fetch_until_ns == 0)
+            learn_methods(task);
         wefti_direct_prepare(task);
-        break;
+        return task->seen == state;
     case WEFT_MEETING_WORKING:
         if (wefti_task_has_lost(task))
             weft_meeting_refrain(&task->meeting);
@@ -276,10 +284,8 @@ static bool look(weft_task_t *task)
 {
     if (!task->is_inside)
         return try_again(task);
-    if (task->leads) {
-        begin_to_lead(task);
-        return true;
-    }
+    if (task->leads)
+        return begin_to_lead(task);
     weft_meeting_state_t state = state_now(task);
     if (state == task->seen) {
         cancel_if_failed(task);

@@ -38,8 +38,12 @@ struct weft_task {
     weft_link_t link;   /* in the list of tasks at meetings */
 
     bool is_shared;          /* for direct: this rank does a part of the work */
+    int64_t fetch_until_ns;  /* for direct: how long descriptors are waited for; 0: not yet */
     weft_direct_work_t work; /* for direct */
     bool has_kernel;         /* for ll and multicast: this rank's kernel is under way */
+    int stopped;             /* the next three belong to stopped_member.c: a process, */
+    int64_t stopped_ns;      /* how long it has been seen stopped, */
+    int64_t looked_ns;       /* and the last look; 0: none yet */
 
     weft_device_t *device; /* for p2p and hierarchical */
     bool can_step;         /* these two methods are possible, judging by memory and operation */

@@ -21,6 +21,7 @@
 #include "base/out_of_memory.h"
 #include "base/pool.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -475,6 +476,23 @@ int wefti_device_recv_begin(weft_recv_t *recv)
     return MPI_SUCCESS;
 }
 
+/* A share that came in a packet may be wrong, and then must not be used: this rank would read, as
+ * its own data, what lies elsewhere. */
+static int check_share(const weft_device_recv_t *d, int source, const weft_share_t *share)
+{
+    int rank = weft_process_rank(source);
+    if (!d->endpoint->is_on_host)
+        return weft_fail(MPI_ERR_OTHER, "rank %d offers its device memory, but is on another host",
+                         rank);
+    if (share->owner != (uint32_t)rank || !weft_share_covers(share, d->total))
+        return weft_fail(MPI_ERR_OTHER,
+                         "rank %d describes its device memory wrongly: %zu bytes at 0x%" PRIx64
+                         ", in an allocation of rank %" PRIu32 " of %" PRIu64
+                         " bytes at 0x%" PRIx64,
+                         rank, d->total, share->address, share->owner, share->bytes, share->base);
+    return MPI_SUCCESS;
+}
+
 static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
 {
     return share != NULL &&
@@ -547,6 +565,8 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
         if (d->endpoint == NULL)
             return;
     }
+    if (rts->extra != NULL)
+        note_recv_error(d, check_share(d, source, rts->extra));
     if (d->endpoint != NULL && d->endpoint->is_lost) {
         wefti_recv_lose(recv);
     } else if (recv_has_failed(d) || d->total == 0) {

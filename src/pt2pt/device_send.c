@@ -17,6 +17,7 @@
 #include "pt2pt/device_private.h"
 
 #include "datatype/pack.h"
+#include "runtime/fd_mail.h"
 #include "base/fail.h"
 #include "base/pool.h"
 
@@ -143,7 +144,12 @@ static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory,
         weft_device_share_own(memory, data, weft_world.rank, &d->share);
         return true;
     }
-    return weft_device->share(memory, data, send->bytes, &d->share);
+    if (!weft_device->share(memory, data, send->bytes, &d->share))
+        return false;
+    if (send->bytes >= WEFT_MAP_BYTES) /* the receiver will map it at once */
+        weft_fd_push(d->share.ticket,
+                     weft_process_rank(weft_comm_process(send->args.comm, send->args.dest)));
+    return true;
 }
 
 /* Share data that are in one piece where they are. */

@@ -131,7 +131,12 @@ typedef struct weft_bar {
 
 /* ---- between kernels ---- */
 
-enum { WEFT_EXCHANGE_MOST_MEMBERS = 16, WEFT_WATCH_BYTES = 64 };
+enum {
+    WEFT_EXCHANGE_MOST_MEMBERS = 16,
+    WEFT_WATCH_BYTES = 64,
+    /* A kernel ends by itself after so many times WEFT_DEVICE_WAIT_MAX, where nobody ends it. */
+    WEFT_KERNEL_WAITS = 20,
+};
 
 /** Where the kernels of other ranks write data for the kernel of this rank. */
 typedef struct weft_inbox {
@@ -168,7 +173,7 @@ typedef struct weft_exchange {
                          many bytes behind those for the blocks */
     size_t most;      /* bytes of the longest block of all members */
     uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has
-                         ended early, or has waited for WEFT_DEVICE_WAIT_MAX */
+                         ended early, or has waited for too long */
     weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
 } weft_exchange_t;
 
@@ -176,9 +181,9 @@ typedef struct weft_exchange {
 
 /** What the other ranks of the host need to join an object of multicast memory. Plain data. */
 typedef struct weft_multicast_share {
-    int32_t pid, fd;
-    uint64_t bytes;   /* of each device's part */
-    uint64_t granule; /* that its addresses are a multiple of */
+    uint64_t ticket;         /* of the object's file descriptor (runtime/fd_mail.h) */
+    uint64_t bytes;          /* of each device's part */
+    uint32_t owner, granule; /* a rank in the job; addresses are multiples of the granule */
 } weft_multicast_share_t;
 
 /** A rank's part of such an object; the memory belongs to the back end. */
@@ -209,8 +214,8 @@ typedef struct weft_share {
     uint8_t uuid[16];         /* of the device */
     uint64_t base, bytes, id; /* of the allocation: weft_memory_t of its owner */
     uint64_t address;         /* of the data, in the owner's memory */
+    uint64_t ticket;          /* for handles that are file descriptors (runtime/fd_mail.h) */
     uint32_t owner;           /* rank in the job */
-    int32_t pid, fd;          /* for handles that are file descriptors */
     uint16_t kind;            /* of handle; the back end's */
     uint16_t is_brief;        /* the data are a large part of the device: see unshare */
     uint8_t handle[64];
@@ -247,6 +252,8 @@ typedef struct weft_device_ops {
     /** The number that the driver has for a device (CUdevice), for other libraries that work with
      * it. */
     int (*number)(const weft_device_t *device);
+    /** Does another rank of this host work on the device, too, as far as is known? */
+    bool (*is_shared)(const weft_device_t *device);
 
     /* ---- work ---- */
     /** The queue of a stream_class; lives as long as the device. NULL with a text: the driver
@@ -288,7 +295,8 @@ typedef struct weft_device_ops {
      * driver refuses, or cannot be asked at the moment. */
     weft_multicast_t *(*make_multicast)(weft_device_t *device, int members);
     /** Have this device join an object of another rank, which it cannot leave again; the caller
-     * closes it. NULL: as above. */
+     * closes it. NULL: as above, or its owner has been asked for a descriptor
+     * (weft_fd_is_awaited): try again. */
     weft_multicast_t *(*join_multicast)(weft_device_t *device, const weft_multicast_share_t *share);
     /** Give the object memory of the device. The devices of all members must have joined: the
      * driver blocks until they have. Other members may use the memory once `cleared` is reached,
@@ -335,13 +343,16 @@ typedef struct weft_device_ops {
     /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on any that
      * suits), until unmap; the owner must keep the memory until then. Mappings are cached: the
      * first one of an allocation costs some 1 ms, later ones 100 ns. false: not possible, which has
-     * been noted once; or, unless `at_any_price`, not worth it yet: a small allocation that is seen
-     * for the first time. */
+     * been noted once; or its owner has been asked for descriptors (is_awaited), so try
+     * again; or, unless `at_any_price`, not worth it yet: a small allocation that is seen for the
+     * first time. */
     bool (*map)(const weft_share_t *share, weft_device_t *device, bool at_any_price,
                 weft_mapping_t *out);
     /** Has it been found that it can never be mapped? false if it was only not worth it, or if this
      * process does not use a device yet. */
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
+    /** Has its owner been asked for descriptors, and not answered yet? */
+    bool (*is_awaited)(const weft_share_t *share);
     void (*unmap)(weft_mapping_t *mapping);
     /** `owner`, a process, has freed an allocation: its mapping, if any, can go. Until then, or
      * until something else is shared at its address, it stays mapped, and its memory is not free
@@ -395,6 +406,14 @@ static inline void weft_device_share_own(const weft_memory_t *memory, const void
                           .id = memory->id,
                           .address = (uint64_t)(uintptr_t)buf,
                           .owner = (uint32_t)rank};
+}
+
+/** Do `bytes` bytes of data lie within the allocation that the share describes? */
+static inline bool weft_share_covers(const weft_share_t *share, uint64_t bytes)
+{
+    return share->bytes <= UINT64_MAX - share->base && share->address >= share->base &&
+           share->address - share->base <= share->bytes &&
+           bytes <= share->bytes - (share->address - share->base);
 }
 
 /** Set by the layer above: called when the back end sees that an allocation which it has shared was

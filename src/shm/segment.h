@@ -15,6 +15,8 @@
 #ifndef WEFT_SHM_SEGMENT_H
 #define WEFT_SHM_SEGMENT_H
 
+#include "runtime/fd_mail.h"
+#include "runtime/host_devices.h"
 #include "runtime/progress.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
@@ -35,6 +37,7 @@ typedef struct weft_segment_header {
     atomic_uint senders_fence;  /* weft_world.senders_fence */
     atomic_ullong moved_ns;     /* weft_spread_place.moved_ns */
     weft_host_link_t host_link; /* weft_world.host_link */
+    weft_host_devices_t host_devices;
 } weft_segment_header_t;
 
 /** What one rank shows to the others. */
@@ -48,6 +51,7 @@ typedef struct weft_rank_block {
     atomic_int processor;                  /* weft_spread_place.processor */
     atomic_uint leaving;                   /* weft_world.shown_leaving */
     uint64_t probe_address;                /* of a word that holds `token + local rank` */
+    weft_fd_box_t fd_box;                  /* weft_fd_place.box */
     _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */
 } weft_rank_block_t;
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "shm/shm.h"
 
+#include "runtime/fd_mail.h"
 #include "runtime/meeting.h"
 #include "runtime/progress.h"
 #include "runtime/spread.h"
@@ -488,6 +489,11 @@ static atomic_int *processor_of_rank(int local_rank)
     return &weft_segment_block(&shm.segment, local_rank)->processor;
 }
 
+static weft_fd_box_t *fd_box_of_rank(int local_rank)
+{
+    return &weft_segment_block(&shm.segment, local_rank)->fd_box;
+}
+
 static int pid_of_peer(int local_rank)
 {
     return shares_pids(local_rank) ? (int)weft_segment_block(&shm.segment, local_rank)->pid : 0;
@@ -504,7 +510,8 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.busy = weft_alloc_array((size_t)world->local_size, sizeof(*shm.busy));
     if (shm.peers == NULL || shm.busy == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->local_size);
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* else yama forbids reading */
+    if (strcmp(weft_config.CMA, "no") != 0)
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* else yama forbids reading */
     int err = weft_segment_open(world, &shm.segment);
     if (err != MPI_SUCCESS)
         return err;
@@ -530,10 +537,15 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     world->pid_of = pid_of_peer;
     world->doorbell = &shm.own->doorbell;
     world->shown_leaving = &shm.own->leaving;
+    weft_host_devices = &shm.segment.header->host_devices;
     weft_meeting_place = (weft_meeting_place_t){.memory = weft_segment_boards(&shm.segment),
                                                 .ranks = world->local_size,
                                                 .wake = wake_peer,
                                                 .rank = world->local_rank};
+    weft_fd_place = (weft_fd_place_t){.ranks = world->local_size,
+                                      .rank = world->local_rank,
+                                      .box = fd_box_of_rank,
+                                      .wake = wake_peer};
     weft_wall_place = (weft_wall_place_t){.memory = weft_segment_walls(&shm.segment),
                                           .ranks = world->local_size,
                                           .ring_bytes = shm.segment.header->wall_ring_bytes,
@@ -571,7 +583,9 @@ static void shm_close(void)
     weft_mutual_log(&shm.mutual_choice);
     weft_short_log(&shm.short_choice);
     weft_progress_remove(shm_progress);
+    weft_host_devices = NULL;
     weft_meeting_place = (weft_meeting_place_t){0};
+    weft_fd_place = (weft_fd_place_t){0};
     weft_wall_place = (weft_wall_place_t){0};
     weft_spread_place = (weft_spread_place_t){0};
     weft_world_leave(WEFT_GONE);

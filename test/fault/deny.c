@@ -30,6 +30,8 @@ static const denied_t calls[] = {
     {"memfd_create", SYS_memfd_create, ALL},
     {"membarrier", SYS_membarrier, ALL},
     {"sched_getaffinity", SYS_sched_getaffinity, ALL},
+    {"pidfd_getfd", SYS_pidfd_getfd, ALL},
+    {"pidfd_open", SYS_pidfd_open, ALL},
     {"sock_diag", SYS_socket, NETLINK_SOCK_DIAG},
 };
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };

@@ -40,6 +40,8 @@ breaks 'MPI_.*failed: CUDA_ERROR_ILLEGAL_ADDRESS' fault=2 2 device
 notes 'managed memory cannot be shared between processes; such messages go through pinned host' "" 3 managed
 notes 'create the pool with handle type POSIX_FILE_DESCRIPTOR; such messages' "" 2 pool
 notes 'two devices of this host cannot reach each other' devices=2,peers=none 2 device
+notes 'device 0000:[0-9A-F:.]* reaches the memory of device 0000:[0-9A-F:.]*, but what it writes there is lost; such messages' \
+    devices=2,peers_lie=0-1 2 device
 notes 'let each rank see all devices' devices=2,per_task=1 2 device
 notes 'the driver gives no handles of device memory for other processes' fail=cuIpcGetMemHandle:1+ 2 device
 notes 'cuMemHostAlloc of [0-9]* bytes: CUDA_ERROR_' fail=cuMemHostAlloc:1+ 2 device

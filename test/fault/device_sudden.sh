@@ -66,8 +66,8 @@ done
 ends 137 "$killed" 'devices=4,lazy,late=300,kill=weft_exchange_sum_F32:2@2' 4 amid none 2 1000
 expect 16 env TEST_MEMORY=D WEFT_DEVICE_WAIT_MAX=1 SIMCUDA=devices=3,late=0,kill=weft_exchange_sum_F32:5:19@2 \
     "$MPIRUN" -n 3 ./device_ends last none 2 1000
-# Whose words come first is open: its own limit, or what the other one has said of his.
-expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
+# Whose words come first is open: what it has seen itself, or what the other one has said of his work.
+expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(rank 2 has been stopped for 1 s (WEFT_DEVICE_WAIT_MAX)[^:]*\|the device work of another rank of this host has failed\)'
 
 # The same with multicast memory, and while it is being set up.
 by_multicast=WEFT_COLL_TUNING=$SOURCE/test/mpi/cuda/multicast.conf
@@ -81,6 +81,6 @@ done
 ends 139 "$crashed" "devices=3,multicast=1,late=0,kill=cuMulticastAddDevice:1:11@2 $by_multicast" 3 last none 2 1000
 expect 16 env TEST_MEMORY=D $by_multicast WEFT_DEVICE_WAIT_MAX=1 \
     SIMCUDA=devices=3,multicast=1,late=0,kill=weft_multicast_sum_F32:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
-expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(a kernel has waited for those of other ranks for longer than WEFT_DEVICE_WAIT_MAX, 1 s\|the device work of another rank of this host has failed\)'
+expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(rank 2 has been stopped for 1 s (WEFT_DEVICE_WAIT_MAX)[^:]*\|the device work of another rank of this host has failed\)'
 nothing_left
 finish

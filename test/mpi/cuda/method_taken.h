@@ -3,7 +3,8 @@
  * Checks, for each of a list of collectives, that a communicator uses a method after its first
  * calls, and that the results are right. The simulated driver counts the kernels of the method;
  * with a real driver only results are checked. Arguments of the programs: taken or not-taken,
- * counts...
+ * counts... Also halves-taken and halves-not-taken: the two halves of the ranks have communicators
+ * of their own.
  */
 #ifndef TEST_MPI_CUDA_METHOD_TAKEN_H
 #define TEST_MPI_CUDA_METHOD_TAKEN_H
@@ -80,6 +81,25 @@ static void check_count(bool is_taken)
     free(buffers.got);
 }
 
+/* After this each rank is known to work on its device. */
+static void meet_all(void)
+{
+    void *buffer = memory_take('D', sizeof(int));
+    MPI_Bcast(buffer, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    memory_give('D', buffer);
+}
+
+static void split(int part, bool in_halves)
+{
+    int rank_of_all, size_of_all;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_of_all);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_of_all);
+    int color = in_halves ? rank_of_all < size_of_all / 2 : part == 0 || rank_of_all > 0;
+    MPI_Comm_split(MPI_COMM_WORLD, color, part == 0 ? 0 : -rank_of_all, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+}
+
 /* Checks on the communicator of all ranks, and on one without the first rank and in reverse
  * order. */
 static int check_taken(const method_t *its, int argc, char **argv)
@@ -88,13 +108,13 @@ static int check_taken(const method_t *its, int argc, char **argv)
     MPI_Init(&argc, &argv);
     expect_begin();
     memory_begin(expect_rank);
-    bool is_taken = strcmp(argv[1], "taken") == 0;
+    bool is_taken = strstr(argv[1], "not-taken") == NULL;
     *(void **)&launches_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simLaunches");
+    bool in_halves = strncmp(argv[1], "halves", strlen("halves")) == 0;
+    if (in_halves)
+        meet_all();
     for (int part = 0; part < 2; part++) {
-        MPI_Comm_split(MPI_COMM_WORLD, part == 0 || expect_rank > 0, part == 0 ? 0 : -expect_rank,
-                       &comm);
-        MPI_Comm_rank(comm, &rank);
-        MPI_Comm_size(comm, &size);
+        split(part, in_halves);
         for (int i = 2; i < argc && size > 1; i++) {
             count = atoi(argv[i]);
             check_count(is_taken);

@@ -22,7 +22,7 @@ static void refuses_the_rest(void **unused)
 {
     (void)unused;
     assert_int_equal(weft_config.TIMEOUT, 60);
-    assert_int_equal(weft_config.DEVICE_WAIT_MAX, 600);
+    assert_int_equal(weft_config.DEVICE_WAIT_MAX, 30);
     assert_int_equal(weft_config.UNEXPECTED_MAX, 64 << 20);
     assert_true(weft_config.CHECK_ARGS);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sharing and mapping. The peer is this process under another rank: descriptors of virtual memory
- * can be opened in the process that made them. test/mpi/cuda tests it between processes. */
+/* Sharing and mapping. The peer is this process under another rank, which it asks for descriptors:
+ * those of virtual memory can be opened in the process that made them. test/mpi/cuda tests it
+ * between processes. */
 #include "cuda/cuda_mapping.h"
 
+#include "runtime/fd_mail.h"
+#include "runtime/progress.h"
 #include "runtime/world.h"
 #include "loaded_driver.h"
 
@@ -68,6 +71,40 @@ static weft_share_t share_of(const vmm_t *vmm, size_t offset)
     return share;
 }
 
+/* ---- the mail between this process and itself ---- */
+
+static const int local_ranks[] = {0, PEER};
+static weft_fd_box_t boxes[2];
+
+static weft_fd_box_t *box_of(int local_rank)
+{
+    return &boxes[local_rank];
+}
+
+static void wake_nobody(int local_rank)
+{
+    (void)local_rank;
+}
+
+static void open_mail(void)
+{
+    weft_world.job_id = "mapping-test";
+    weft_world.local_ranks = local_ranks;
+    weft_fd_place = (weft_fd_place_t){.ranks = 2, .rank = PEER, .box = box_of, .wake = wake_nobody};
+}
+
+/* Map it, with progress while the owner has to answer. */
+static bool map(const weft_share_t *share, weft_device_t *device, bool at_any_price,
+                weft_mapping_t *out)
+{
+    bool is_mapped = weft_device->map(share, device, at_any_price, out);
+    while (!is_mapped && weft_fd_is_awaited((int)share->owner, share->ticket)) {
+        weft_progress();
+        is_mapped = weft_device->map(share, device, at_any_price, out);
+    }
+    return is_mapped;
+}
+
 static void test_same_bytes(void **state)
 {
     (void)state;
@@ -76,9 +113,9 @@ static void test_same_bytes(void **state)
     weft_mapping_t mapping;
     weft_device_t *device = look(&vmm).device;
     /* a small allocation is mapped when it is seen a second time */
-    assert_false(weft_device->map(&share, device, false, &mapping));
+    assert_false(map(&share, device, false, &mapping));
     assert_false(weft_device->is_refused(&share, device));
-    assert_true(weft_device->map(&share, device, false, &mapping));
+    assert_true(map(&share, device, false, &mapping));
     assert_ptr_not_equal(mapping.address, (char *)(uintptr_t)vmm.address + 4000);
     weft_queue_t *queue = weft_device->queue(device, WEFT_STREAM_QUICK);
     char *slot = weft_device->take_pinned(device, 300);
@@ -100,8 +137,8 @@ static void test_kept_and_forgotten(void **state)
     weft_share_t first = share_of(&vmm, 0), second = share_of(&vmm, 64);
     weft_mapping_t one, two;
     int before = wefti_mappings();
-    assert_true(weft_device->map(&first, NULL, true, &one));
-    assert_true(weft_device->map(&second, NULL, true, &two));
+    assert_true(map(&first, NULL, true, &one));
+    assert_true(map(&second, NULL, true, &two));
     assert_ptr_equal((char *)two.address - 64, one.address);
     assert_int_equal(wefti_mappings(), before + 1);
     weft_device->unmap(&one);
@@ -125,12 +162,12 @@ static void test_successor(void **state)
     weft_mapping_t mapping;
     int before = wefti_mappings();
     for (int i = 0; i < 5; i++) {
-        assert_true(weft_device->map(&share, NULL, true, &mapping));
+        assert_true(map(&share, NULL, true, &mapping));
         weft_device->unmap(&mapping);
         assert_int_equal(wefti_mappings(), before + 1);
         share.id += 1000;
         share.bytes -= 4096; /* the driver refuses such a mapping, but the old one is unmapped */
-        assert_false(weft_device->map(&share, NULL, true, &mapping));
+        assert_false(map(&share, NULL, true, &mapping));
         assert_true(weft_device->is_refused(&share, NULL));
         assert_int_equal(wefti_mappings(), before + 1);
         weft_device->forget(PEER, share.id);
@@ -152,13 +189,13 @@ static void test_bounded(void **state)
     for (int i = 0; i < COUNT; i++) {
         vmm[i] = take_vmm(0);
         weft_share_t share = share_of(&vmm[i], 0);
-        assert_true(weft_device->map(&share, NULL, true, i == 0 ? &used : &mapping));
+        assert_true(map(&share, NULL, true, i == 0 ? &used : &mapping));
         if (i > 0)
             weft_device->unmap(&mapping);
         assert_in_range(wefti_mappings(), 1, 3);
     }
     weft_share_t first = share_of(&vmm[0], 0);
-    assert_true(weft_device->map(&first, NULL, false, &mapping));
+    assert_true(map(&first, NULL, false, &mapping));
     assert_ptr_equal(mapping.address, used.address);
     weft_device->unmap(&mapping);
     weft_device->unmap(&used);
@@ -198,10 +235,20 @@ static void test_malformed(void **state)
     (void)state;
     weft_share_t share = {.owner = PEER, .id = 77, .bytes = 4096, .kind = 1000};
     weft_mapping_t mapping;
-    assert_false(weft_device->map(&share, NULL, true, &mapping));
+    assert_false(map(&share, NULL, true, &mapping));
     share.kind = 4; /* no kind of handle has this number */
-    assert_false(weft_device->map(&share, NULL, true, &mapping));
+    assert_false(map(&share, NULL, true, &mapping));
     assert_true(weft_device->is_refused(&share, NULL));
+    /* of a kind that there is, but the data lie outside of it */
+    vmm_t vmm = take_vmm(0);
+    share = share_of(&vmm, 0);
+    share.address = share.base - 1;
+    assert_false(map(&share, NULL, true, &mapping));
+    share.address = share.base + share.bytes + 1;
+    assert_false(map(&share, NULL, true, &mapping));
+    share.bytes = UINT64_MAX;
+    assert_false(map(&share, NULL, true, &mapping));
+    give_vmm(&vmm);
 }
 
 int main(void)
@@ -211,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_successor),   cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_owner_tells), cmocka_unit_test(test_malformed),
     };
+    open_mail();
     open_all("late=1");
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_cuda_close();

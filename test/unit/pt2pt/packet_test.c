@@ -446,9 +446,90 @@ static void test_split_lost(void **unused)
     test_split(NULL);
 }
 
+/* ---- shares of device memory ---- */
+
+enum { SHARER = 2, SHARED_BYTES = 5000 };
+
+static int mapped;
+
+static bool fake_map(const weft_share_t *share, weft_device_t *device, bool at_any_price,
+                     weft_mapping_t *out)
+{
+    (void)share, (void)device, (void)at_any_price, (void)out;
+    mapped++;
+    return false;
+}
+
+static bool fake_is_refused(const weft_share_t *share, weft_device_t *device)
+{
+    (void)share, (void)device;
+    return true;
+}
+
+static const weft_device_ops_t fake_device = {.map = fake_map, .is_refused = fake_is_refused};
+
+static void share_comes(const weft_share_t *share)
+{
+    char payload[WEFT_RTS_SHARE_BYTES];
+    weft_rts_t rts = {.bytes = SHARED_BYTES, .request = 77};
+    memcpy(payload, &rts, WEFT_RTS_BYTES);
+    memcpy(payload + WEFT_RTS_BYTES, share, sizeof(*share));
+    weft_header_t header =
+        weft_header(WEFT_PACKET_RTS_SHARE, sizeof(payload), weft_comm_world.context, 1);
+    weft_packet_arrived(SHARER, &header, payload);
+}
+
+/* The receive has asked to map the memory, or has ended with an error. */
+static void expect_share(const weft_share_t *share, bool is_sound)
+{
+    static char data[SHARED_BYTES];
+    weft_recv_args_t args = {.buf = data,
+                             .count = SHARED_BYTES,
+                             .type = weft_type_of(MPI_BYTE),
+                             .comm = &weft_comm_world,
+                             .context = weft_comm_world.context,
+                             .source = SHARER,
+                             .tag = 1};
+    weft_request_t *request;
+    assert_int_equal(weft_recv_begin(&args, &request), MPI_SUCCESS);
+    mapped = 0;
+    share_comes(share);
+    assert_int_equal(mapped, is_sound);
+    assert_int_equal(request->is_complete, !is_sound);
+    if (is_sound)
+        wefti_recvs_lose(SHARER); /* it would go on as a stream */
+    assert_int_equal(request->status.MPI_ERROR, MPI_ERR_OTHER);
+    weft_request_release(request);
+}
+
+static void test_shares(void **unused)
+{
+    (void)unused;
+    const weft_share_t good = {
+        .owner = SHARER, .base = 4096, .bytes = 6000, .address = 4096 + 1000, .id = 5};
+    weft_device_open(&fake_device, weft_device_news);
+    endpoints[SHARER].is_on_host = true;
+    expect_share(&good, true);
+    weft_share_t bad[7];
+    for (int i = 0; i < 7; i++)
+        bad[i] = good;
+    bad[0].address = good.base + 1001; /* the last byte is behind the end */
+    bad[1].address = good.base - 1;
+    bad[2].bytes = SHARED_BYTES - 1;
+    bad[3].bytes = UINT64_MAX; /* the end is beyond all addresses */
+    bad[4].address = UINT64_MAX - 10;
+    bad[5].owner = SHARER + 1;
+    bad[6].base = UINT64_MAX;
+    for (int i = 0; i < 7; i++)
+        expect_share(&bad[i], false);
+    endpoints[SHARER].is_on_host = false;
+    expect_share(&good, false);
+    weft_device_close();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_split),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shares), cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_split_lost),
                                        cmocka_unit_test(test_malformed)};
     weft_config_read();

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "devcoll/stopped_member.h"
+
+#include "runtime/world.h"
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/fail.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LOOK_NS = 100000000 };
+
+/* 0: it cannot be seen from here. */
+static int pid_of_process(int process)
+{
+    int rank = weft_process_rank(process);
+    for (int i = 0; weft_world.pid_of != NULL && i < weft_world.local_size; i++) {
+        if (weft_world.local_ranks[i] == rank)
+            return weft_world.pid_of(i);
+    }
+    return 0;
+}
+
+/* "pid (name) state ...", where the name may hold anything. A process that a debugger has stopped
+ * is in state t, and is waited for. */
+static bool is_stopped(int pid)
+{
+    char path[32], line[512] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = pid == 0 ? NULL : fopen(path, "re");
+    if (file == NULL)
+        return false;
+    line[fread(line, 1, sizeof(line) - 1, file)] = '\0';
+    fclose(file);
+    const char *end = strrchr(line, ')');
+    return end != NULL && strncmp(end, ") T", 3) == 0;
+}
+
+/* WEFT_NO_PROCESS: none is. */
+static int find_stopped(const weft_task_t *task)
+{
+    for (int i = 0; i < task->members; i++) {
+        int process = weft_comm_process(task->request.comm, i);
+        if (i != task->member && is_stopped(pid_of_process(process)))
+            return process;
+    }
+    return WEFT_NO_PROCESS;
+}
+
+bool wefti_is_member_stopped(weft_task_t *task)
+{
+    int64_t now_ns = weft_clock_ns(), since_ns = now_ns - task->looked_ns;
+    int64_t most_ns = (int64_t)weft_config.DEVICE_WAIT_MAX * 1000000000;
+    if (most_ns == 0 || (task->looked_ns != 0 && since_ns < LOOK_NS))
+        return false;
+    bool is_first = task->looked_ns == 0;
+    task->looked_ns = now_ns;
+    if (is_first)
+        return false; /* most kernels end before a second look */
+    int process = find_stopped(task);
+    bool is_same = process != WEFT_NO_PROCESS && process == task->stopped;
+    task->stopped_ns =
+        is_same ? task->stopped_ns + (since_ns < 2 * LOOK_NS ? since_ns : LOOK_NS) : 0;
+    task->stopped = process;
+    return process != WEFT_NO_PROCESS && task->stopped_ns >= most_ns;
+}
+
+int wefti_stopped_member_error(const weft_task_t *task, int err)
+{
+    int64_t most_ns = (int64_t)weft_config.DEVICE_WAIT_MAX * 1000000000;
+    if (err == MPI_SUCCESS || most_ns == 0 || task->stopped_ns < most_ns)
+        return err;
+    return weft_fail(
+        MPI_ERR_OTHER,
+        "rank %d has been stopped for %d s (WEFT_DEVICE_WAIT_MAX), while a kernel waits "
+        "for its kernel",
+        weft_process_rank(task->stopped), weft_config.DEVICE_WAIT_MAX);
+}
