@@ -66,6 +66,7 @@ static const weft_device_ops_t ops = {
     .map = wefti_map,
     .is_refused = wefti_is_refused,
     .is_awaited = wefti_is_awaited,
+    .give_up = wefti_give_up,
     .unmap = wefti_unmap,
     .forget = wefti_forget_mapping,
     .describe = wefti_cuda_report,

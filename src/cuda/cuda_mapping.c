@@ -92,8 +92,7 @@ bool wefti_is_awaited(const weft_share_t *share)
            wefti_segments_are_awaited(share);
 }
 
-/* Those that have been asked for, and are not used any more. */
-static void forget_descriptors(const weft_share_t *share)
+void wefti_give_up(const weft_share_t *share)
 {
     weft_fd_forget((int)share->owner, share->ticket);
     wefti_segments_give_up(share);
@@ -107,8 +106,7 @@ static void drop_mapping(mapped_t *entry)
     *at = entry->next_in_bin;
     weft_list_remove(&entry->order);
     mapped_count--;
-    if (entry->address == 0)
-        forget_descriptors(&entry->share);
+    wefti_give_up(&entry->share);
     if (may_unmap(entry)) {
         unmap_entry(entry);
         weft_free(entry);
@@ -395,7 +393,7 @@ static bool give_mapping(mapped_t *entry, const weft_share_t *share, weft_mappin
 static void renew(mapped_t *entry, const weft_share_t *share)
 {
     if (entry->share.ticket != share->ticket)
-        forget_descriptors(&entry->share);
+        wefti_give_up(&entry->share);
     entry->share = *share;
 }
 

@@ -28,6 +28,8 @@ void wefti_forget_mapping(int owner, uint64_t id);
 
 /** Has the owner been asked for descriptors of a share, and not answered yet? */
 bool wefti_is_awaited(const weft_share_t *share);
+/** Descriptors that its owner sends are not needed any more. */
+void wefti_give_up(const weft_share_t *share);
 
 /** The number of mappings that are kept, for tests. */
 int wefti_mappings(void);

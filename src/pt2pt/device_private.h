@@ -126,4 +126,9 @@ bool wefti_device_recv_stop(weft_recv_t *recv);
 
 void wefti_device_recvs_close(void);
 
+/* A share that came in a packet may be wrong, and then must not be used: this rank would read, as
+ * its own data, what lies elsewhere. */
+int wefti_check_share(const weft_share_t *share, int source, const weft_endpoint_t *endpoint,
+                      size_t bytes);
+
 #endif

@@ -21,7 +21,6 @@
 #include "base/out_of_memory.h"
 #include "base/pool.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -394,9 +393,13 @@ static bool can_unpack(const weft_device_recv_t *d)
 static bool map_export(weft_device_recv_t *d, const weft_share_t *share)
 {
     bool at_any_price = d->total >= WEFT_MAP_BYTES;
-    if (weft_device == NULL ||
-        !weft_device->map(share, d->memory.device, at_any_price, &d->mapping))
+    if (weft_device == NULL)
         return false;
+    if (!weft_device->map(share, d->memory.device, at_any_price, &d->mapping)) {
+        if (share->is_brief)
+            weft_device->give_up(share);
+        return false;
+    }
     d->is_mapped = can_unpack(d);
     if (!d->is_mapped)
         weft_device->unmap(&d->mapping);
@@ -476,23 +479,6 @@ int wefti_device_recv_begin(weft_recv_t *recv)
     return MPI_SUCCESS;
 }
 
-/* A share that came in a packet may be wrong, and then must not be used: this rank would read, as
- * its own data, what lies elsewhere. */
-static int check_share(const weft_device_recv_t *d, int source, const weft_share_t *share)
-{
-    int rank = weft_process_rank(source);
-    if (!d->endpoint->is_on_host)
-        return weft_fail(MPI_ERR_OTHER, "rank %d offers its device memory, but is on another host",
-                         rank);
-    if (share->owner != (uint32_t)rank || !weft_share_covers(share, d->total))
-        return weft_fail(MPI_ERR_OTHER,
-                         "rank %d describes its device memory wrongly: %zu bytes at 0x%" PRIx64
-                         ", in an allocation of rank %" PRIu32 " of %" PRIu64
-                         " bytes at 0x%" PRIx64,
-                         rank, d->total, share->address, share->owner, share->bytes, share->base);
-    return MPI_SUCCESS;
-}
-
 static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
 {
     return share != NULL &&
@@ -566,7 +552,7 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
             return;
     }
     if (rts->extra != NULL)
-        note_recv_error(d, check_share(d, source, rts->extra));
+        note_recv_error(d, wefti_check_share(rts->extra, source, d->endpoint, d->total));
     if (d->endpoint != NULL && d->endpoint->is_lost) {
         wefti_recv_lose(recv);
     } else if (recv_has_failed(d) || d->total == 0) {

@@ -148,7 +148,8 @@ static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory,
         return false;
     if (send->bytes >= WEFT_MAP_BYTES) /* the receiver will map it at once */
         weft_fd_push(d->share.ticket,
-                     weft_process_rank(weft_comm_process(send->args.comm, send->args.dest)));
+                     weft_process_rank(weft_comm_process(send->args.comm, send->args.dest)),
+                     d->share.is_brief); /* it is mapped for this message alone */
     return true;
 }
 

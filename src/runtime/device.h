@@ -353,6 +353,9 @@ typedef struct weft_device_ops {
     bool (*is_refused)(const weft_share_t *share, weft_device_t *device);
     /** Has its owner been asked for descriptors, and not answered yet? */
     bool (*is_awaited)(const weft_share_t *share);
+    /** Descriptors that its owner sends are not needed any more: they would keep the memory from
+     * the owner's program. */
+    void (*give_up)(const weft_share_t *share);
     void (*unmap)(weft_mapping_t *mapping);
     /** `owner`, a process, has freed an allocation: its mapping, if any, can go. Until then, or
      * until something else is shared at its address, it stays mapped, and its memory is not free

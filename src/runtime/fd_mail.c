@@ -26,11 +26,15 @@ enum {
     ASK_AGAIN_NS = 10000000, /* a question or an answer may have found a full socket */
 };
 
-/* What goes over the sockets; an answer without a descriptor is a refusal. */
+/* What goes over the sockets. */
 typedef struct letter {
     uint64_t ticket;
     int32_t from; /* local rank */
-    int32_t is_answer;
+    enum {
+        LETTER_ASKS,
+        LETTER_ANSWERS, /* without a descriptor it is a refusal */
+        LETTER_BRINGS,  /* unasked */
+    } kind;
 } fd_letter_t;
 
 typedef struct offer {
@@ -251,17 +255,18 @@ static fd_offer_t *find_offer(uint64_t ticket)
 static void answer(const fd_letter_t *asked)
 {
     const fd_offer_t *offer = find_offer(asked->ticket);
-    fd_letter_t letter = {asked->ticket, weft_fd_place.rank, true};
+    fd_letter_t letter = {asked->ticket, weft_fd_place.rank, LETTER_ANSWERS};
     if (!send_letter(asked->from, &letter, offer == NULL ? -1 : offer->fd))
         WEFT_LOG(WEFT_DEBUG, "progress", "no answer to local rank %d: %s", asked->from,
                  strerror(errno));
 }
 
-/* Returns false if it is not needed: `fd` is still the caller's. */
+/* Returns false if it is not needed: `fd` is still the caller's. That of an answer which comes when
+ * nobody asks any more would keep memory from the program. */
 static bool accept_answer(const fd_letter_t *letter, int fd)
 {
     fd_question_t *question = find_question(letter->from, letter->ticket);
-    if (letter->ticket == 0 || (question == NULL && fd < 0) ||
+    if (letter->ticket == 0 || (question == NULL && (fd < 0 || letter->kind != LETTER_BRINGS)) ||
         (question != NULL && question->is_answered))
         return false;
     if (question == NULL)
@@ -321,8 +326,8 @@ static bool take_letter(void)
     bool is_sound = is_own_user && bytes == (ssize_t)sizeof(letter) &&
                     (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && letter.from >= 0 &&
                     letter.from < weft_fd_place.ranks;
-    bool is_taken = is_sound && letter.is_answer && accept_answer(&letter, fd);
-    if (is_sound && !letter.is_answer)
+    bool is_taken = is_sound && letter.kind != LETTER_ASKS && accept_answer(&letter, fd);
+    if (is_sound && letter.kind == LETTER_ASKS)
         answer(&letter);
     if (!is_taken && fd >= 0)
         close(fd);
@@ -375,13 +380,13 @@ static int local_rank_of(int rank)
     return -1;
 }
 
-void weft_fd_push(uint64_t ticket, int rank)
+void weft_fd_push(uint64_t ticket, int rank, bool again)
 {
     fd_offer_t *offer = ticket == 0 ? NULL : find_offer(ticket);
     int peer = local_rank_of(rank);
-    fd_letter_t letter = {ticket, weft_fd_place.rank, true};
+    fd_letter_t letter = {ticket, weft_fd_place.rank, LETTER_BRINGS};
     if (offer == NULL || peer < 0 || peer >= SENT_MOST || mail.socket < 0 ||
-        (offer->sent & 1ULL << peer) != 0)
+        (!again && (offer->sent & 1ULL << peer) != 0))
         return;
     if (send_letter(peer, &letter, offer->fd))
         offer->sent |= 1ULL << peer;
@@ -392,7 +397,7 @@ void weft_fd_push(uint64_t ticket, int rank)
 /* A full socket is asked again later. */
 static weft_fd_answer_t ask(fd_question_t *question)
 {
-    fd_letter_t letter = {question->ticket, weft_fd_place.rank, false};
+    fd_letter_t letter = {question->ticket, weft_fd_place.rank, LETTER_ASKS};
     int64_t now_ns = weft_clock_ns();
     if (question->asked_ns != 0 && now_ns - question->asked_ns < ASK_AGAIN_NS)
         return WEFT_FD_AWAITED;

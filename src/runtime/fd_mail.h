@@ -12,9 +12,8 @@
  * Nobody waits here: the peer takes another way meanwhile, or tries again as it makes progress. An
  * owner that knows who needs the descriptor may also send it unasked, by weft_fd_push(), before it
  * tells of the ticket. What gets lost (a socket has room for ten letters on many hosts) is asked
- * for again. The socket
- * of a rank has a name that it shows in memory shared by the ranks, and letters of other users are
- * thrown away.
+ * for again. The socket of a rank has a name that it shows in memory shared by the ranks, and
+ * letters of other users are thrown away.
  */
 #ifndef WEFT_RUNTIME_FD_MAIL_H
 #define WEFT_RUNTIME_FD_MAIL_H
@@ -49,8 +48,8 @@ void weft_fd_withdraw(uint64_t ticket);
 /** Take part before anything is fetched or offered, so that descriptors can come unasked. */
 void weft_fd_mail_open(void);
 
-/** Send the descriptor of a ticket to a rank of this job, once. */
-void weft_fd_push(uint64_t ticket, int rank);
+/** Send the descriptor of a ticket to a rank of this job, once, or `again`. */
+void weft_fd_push(uint64_t ticket, int rank, bool again);
 
 typedef enum weft_fd_answer {
     WEFT_FD_HERE,    /* *out is the caller's, who closes it */

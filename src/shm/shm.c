@@ -2,14 +2,11 @@
 #define _GNU_SOURCE
 #include "shm/shm.h"
 
-#include "runtime/fd_mail.h"
-#include "runtime/meeting.h"
 #include "runtime/progress.h"
-#include "runtime/spread.h"
-#include "runtime/wall_place.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
 #include "shm/path_choice.h"
+#include "shm/places.h"
 #include "runtime/ring_loss.h"
 #include "shm/segment.h"
 #include "base/clock.h"
@@ -153,15 +150,17 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     peer_t *peer = (peer_t *)endpoint;
     if (!peer->is_contacted)
         make_contact(peer); /* so that the peer polls this rank, and sees the offer */
-    bool is_helped = is_awaiting(peer);
+    bool is_helped = is_awaiting(peer), is_mutual = peer->is_mutual;
+    peer->is_mutual = false; /* a short message is read without asking for its way */
     int64_t began_ns = weft_clock_ns();
     if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
         if (!peer->is_enlarged && (peer->in.is_slow || !peer->loss.is_fast))
             count_lost(peer, weft_ring_loss_of_read(bytes, run.ns));
-        if (peer->is_mutual && weft_mutual_count(&peer->mutual, bytes))
+        if (is_mutual && weft_mutual_is_on(&peer->mutual) &&
+            weft_mutual_count(&peer->mutual, bytes))
             end_mutual_run(peer);
-        if (!peer->is_mutual && is_helped)
+        if (!is_mutual && is_helped)
             weft_path_note(kind_of_message(address, to, bytes), &run);
         return true;
     }
@@ -468,32 +467,6 @@ static void choose_paths(void)
         shm.large_path = LARGE_LEARNT;
 }
 
-static weft_doorbell_t *doorbell_of_rank(int local_rank)
-{
-    return &weft_segment_block(&shm.segment, local_rank)->doorbell;
-}
-
-static void wake_peer(int local_rank)
-{
-    if (local_rank != shm.local_rank)
-        weft_doorbell_ring(doorbell_of_rank(local_rank));
-}
-
-static const atomic_uint *leaving_of_rank(int local_rank)
-{
-    return &weft_segment_block(&shm.segment, local_rank)->leaving;
-}
-
-static atomic_int *processor_of_rank(int local_rank)
-{
-    return &weft_segment_block(&shm.segment, local_rank)->processor;
-}
-
-static weft_fd_box_t *fd_box_of_rank(int local_rank)
-{
-    return &weft_segment_block(&shm.segment, local_rank)->fd_box;
-}
-
 static int pid_of_peer(int local_rank)
 {
     return shares_pids(local_rank) ? (int)weft_segment_block(&shm.segment, local_rank)->pid : 0;
@@ -537,24 +510,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     world->pid_of = pid_of_peer;
     world->doorbell = &shm.own->doorbell;
     world->shown_leaving = &shm.own->leaving;
-    weft_host_devices = &shm.segment.header->host_devices;
-    weft_meeting_place = (weft_meeting_place_t){.memory = weft_segment_boards(&shm.segment),
-                                                .ranks = world->local_size,
-                                                .wake = wake_peer,
-                                                .rank = world->local_rank};
-    weft_fd_place = (weft_fd_place_t){.ranks = world->local_size,
-                                      .rank = world->local_rank,
-                                      .box = fd_box_of_rank,
-                                      .wake = wake_peer};
-    weft_wall_place = (weft_wall_place_t){.memory = weft_segment_walls(&shm.segment),
-                                          .ranks = world->local_size,
-                                          .ring_bytes = shm.segment.header->wall_ring_bytes,
-                                          .doorbell = doorbell_of_rank,
-                                          .leaving = leaving_of_rank};
-    weft_spread_place = (weft_spread_place_t){.ranks = world->local_size,
-                                              .rank = world->local_rank,
-                                              .processor = processor_of_rank,
-                                              .moved_ns = &shm.segment.header->moved_ns};
+    wefti_places_open(&shm.segment, world->local_rank);
     return weft_progress_add(shm_progress);
 }
 
@@ -583,11 +539,7 @@ static void shm_close(void)
     weft_mutual_log(&shm.mutual_choice);
     weft_short_log(&shm.short_choice);
     weft_progress_remove(shm_progress);
-    weft_host_devices = NULL;
-    weft_meeting_place = (weft_meeting_place_t){0};
-    weft_fd_place = (weft_fd_place_t){0};
-    weft_wall_place = (weft_wall_place_t){0};
-    weft_spread_place = (weft_spread_place_t){0};
+    wefti_places_close();
     weft_world_leave(WEFT_GONE);
     weft_world.host_link = NULL;
     weft_world.pid_of = NULL;

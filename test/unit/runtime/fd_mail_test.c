@@ -123,16 +123,16 @@ static void sent_unasked(void **unused)
     int before = open_files(), got, fd = make_file();
     open_place("weft");
     uint64_t ticket = weft_fd_offer(fd), forgotten = weft_fd_offer(fd);
-    weft_fd_push(ticket, OWNER);
-    weft_fd_push(ticket, OWNER); /* once is enough */
+    weft_fd_push(ticket, OWNER, false);
+    weft_fd_push(ticket, OWNER, false); /* once is enough */
     assert_int_equal(weft_fd_fetch(OWNER, ticket, &got), WEFT_FD_HERE);
     assert_true(is_same_file(got, fd));
     close(got);
-    weft_fd_push(forgotten, OWNER);
+    weft_fd_push(forgotten, OWNER, false);
     weft_progress();
     weft_fd_forget(OWNER, forgotten);
     assert_int_equal(weft_fd_fetch(OWNER, forgotten, &got), WEFT_FD_AWAITED);
-    weft_fd_push(forgotten, 1000); /* nobody has this rank */
+    weft_fd_push(forgotten, 1000, false); /* nobody has this rank */
     close_place();
     close(fd);
     assert_int_equal(open_files(), before);
@@ -148,7 +148,7 @@ static void many(void **unused)
     open_place("weft");
     for (int i = 0; i < COUNT; i++) {
         tickets[i] = weft_fd_offer(fd);
-        weft_fd_push(tickets[i], OWNER);
+        weft_fd_push(tickets[i], OWNER, false);
         weft_progress();
     }
     assert_true(open_files() < before + COUNT);
