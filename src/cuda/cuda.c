@@ -65,6 +65,7 @@ static const weft_device_ops_t ops = {
     .unshare = wefti_unshare,
     .map = wefti_map,
     .is_refused = wefti_is_refused,
+    .push = wefti_push_share,
     .is_awaited = wefti_is_awaited,
     .give_up = wefti_give_up,
     .unmap = wefti_unmap,

@@ -154,7 +154,8 @@ static void make_mapping_room(size_t bytes)
         next = at->next;
         if (mapped_count < MAPPED_MOST && mapped_bytes + bytes <= weft_config.DEVICE_MAPPED_MAX)
             return;
-        if (entry->users == 0)
+        /* One that is not mapped yet may wait for its descriptor. */
+        if (entry->users == 0 && (entry->address != 0 || mapped_count >= MAPPED_MOST))
             drop_mapping(entry);
     }
 }

@@ -183,14 +183,27 @@ bool wefti_segments_share(const void *buf, size_t bytes, weft_share_t *out)
     return true;
 }
 
-void wefti_segments_unshare(const weft_share_t *share)
+/* NULL: it has gone. */
+static segment_list_t *list_of(const weft_share_t *share)
 {
     weft_link_t *at = lists.next;
     while (at != &lists && list_at(at)->id != share->id)
         at = at->next;
-    if (at == &lists)
+    return at == &lists ? NULL : list_at(at);
+}
+
+void wefti_segments_push(const weft_share_t *share, int rank)
+{
+    const segment_list_t *list = list_of(share);
+    for (uint64_t i = 0; list != NULL && i < list->segments.count; i++)
+        weft_fd_push(list->segments.segment[i].ticket, rank, share->is_brief);
+}
+
+void wefti_segments_unshare(const weft_share_t *share)
+{
+    segment_list_t *list = list_of(share);
+    if (list == NULL)
         return;
-    segment_list_t *list = list_at(at);
     list->shares--;
     for (uint64_t i = 0; i < list->segments.count; i++)
         wefti_share_let_go(wefti_allocation_of(list->ids[i]), share->is_brief);

@@ -22,6 +22,9 @@
 bool wefti_segments_share(const void *buf, size_t bytes, weft_share_t *out);
 void wefti_segments_unshare(const weft_share_t *share);
 
+/** Send the descriptors of the pieces to a rank. */
+void wefti_segments_push(const weft_share_t *share, int rank);
+
 /** An allocation has gone: forget the lists that name it. */
 void wefti_segments_forget(uint64_t id);
 

@@ -208,7 +208,7 @@ void wefti_share_end(weft_allocation_t *entry)
 
 bool wefti_is_brief(const weft_device_t *device, size_t bytes)
 {
-    return bytes > device->bytes / BRIEF_PART;
+    return bytes > device->bytes / BRIEF_PART || bytes > weft_config.DEVICE_MAPPED_MAX;
 }
 
 void wefti_share_let_go(weft_allocation_t *entry, bool is_brief)
@@ -228,6 +228,14 @@ void wefti_unshare(const weft_share_t *share)
         wefti_segments_unshare(share);
     else if (share->kind == WEFT_HANDLE_FD)
         wefti_share_let_go(wefti_allocation_of(share->id), share->is_brief);
+}
+
+/* The peer maps a brief share for one use, and needs the descriptors each time. */
+void wefti_push_share(const weft_share_t *share, int rank)
+{
+    if (share->kind == WEFT_HANDLE_SEGMENTS)
+        wefti_segments_push(share, rank);
+    weft_fd_push(share->ticket, rank, share->is_brief);
 }
 
 weft_allocation_t *wefti_share_by_fd(uint64_t id)

@@ -14,11 +14,12 @@
 #include "cuda/allocation.h"
 #include "runtime/world.h"
 
-/** These do what weft_device->share() and ->unshare() promise. */
+/** These do what weft_device->share(), ->unshare() and ->push() promise. */
 bool wefti_share(const weft_memory_t *memory, const void *buf, size_t bytes, weft_share_t *out);
 void wefti_unshare(const weft_share_t *share);
+void wefti_push_share(const weft_share_t *share, int rank);
 
-/** Are so many bytes a large part of the device? */
+/** Are so many bytes a large part of the device, or more than peers keep mapped? */
 bool wefti_is_brief(const weft_device_t *device, size_t bytes);
 
 /** The allocation, if it has a descriptor (it is exported if need be); else NULL. */

@@ -393,7 +393,8 @@ static bool can_unpack(const weft_device_recv_t *d)
 static bool map_export(weft_device_recv_t *d, const weft_share_t *share)
 {
     bool at_any_price = d->total >= WEFT_MAP_BYTES;
-    if (weft_device == NULL)
+    /* A brief share's descriptor comes with a large message; it is not worth asking for. */
+    if (weft_device == NULL || (share->is_brief && !at_any_price))
         return false;
     if (!weft_device->map(share, d->memory.device, at_any_price, &d->mapping)) {
         if (share->is_brief)

@@ -17,7 +17,6 @@
 #include "pt2pt/device_private.h"
 
 #include "datatype/pack.h"
-#include "runtime/fd_mail.h"
 #include "base/fail.h"
 #include "base/pool.h"
 
@@ -147,9 +146,8 @@ static bool describe_message(weft_device_send_t *d, const weft_memory_t *memory,
     if (!weft_device->share(memory, data, send->bytes, &d->share))
         return false;
     if (send->bytes >= WEFT_MAP_BYTES) /* the receiver will map it at once */
-        weft_fd_push(d->share.ticket,
-                     weft_process_rank(weft_comm_process(send->args.comm, send->args.dest)),
-                     d->share.is_brief); /* it is mapped for this message alone */
+        weft_device->push(&d->share,
+                          weft_process_rank(weft_comm_process(send->args.comm, send->args.dest)));
     return true;
 }
 

@@ -340,6 +340,9 @@ typedef struct weft_device_ops {
      * program may free the memory: memory that is mapped elsewhere, or has a descriptor, is not
      * free for others when the program frees it. Peers unmap a brief share when its use ends. */
     void (*unshare)(const weft_share_t *share);
+    /** Send the descriptors that mapping takes to a rank of the job, before it hears of the share:
+     * it need not ask for them then. */
+    void (*push)(const weft_share_t *share, int rank);
     /** Map a buffer of a peer, or of this process itself, for work on `device` (NULL: on any that
      * suits), until unmap; the owner must keep the memory until then. Mappings are cached: the
      * first one of an allocation costs some 1 ms, later ones 100 ns. false: not possible, which has

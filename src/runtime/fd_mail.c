@@ -435,7 +435,10 @@ weft_fd_answer_t weft_fd_fetch(int owner, uint64_t ticket, int *out)
 void weft_fd_forget(int owner, uint64_t ticket)
 {
     int peer = local_rank_of(owner);
-    fd_question_t *question = ticket == 0 || peer < 0 ? NULL : find_question(peer, ticket);
+    if (ticket == 0 || peer < 0 || mail.socket < 0)
+        return;
+    fd_mail_poll(true); /* what has come unasked may not have been looked at yet */
+    fd_question_t *question = find_question(peer, ticket);
     if (question != NULL)
         forget_question(question);
 }
