@@ -21,9 +21,12 @@
 #include <unistd.h>
 
 enum {
-    QUESTIONS = 128,         /* that are open at a time; the oldest one is given up */
-    SENT_MOST = 64,          /* ranks that an offer can be sent to unasked */
-    ASK_AGAIN_NS = 10000000, /* a question or an answer may have found a full socket */
+    QUESTIONS = 128, /* that are open at a time; the oldest one is given up */
+    SENT_MOST = 64,  /* ranks that an offer can be sent to unasked */
+    LATE_ANSWERS = 64,
+    /* An answer may have been lost. It is not asked for earlier: two answers are on their way then,
+     * and the one that is not needed keeps memory from the owner's program for a while. */
+    ASK_AGAIN_NS = 1000000000,
 };
 
 /* What goes over the sockets. */
@@ -61,6 +64,10 @@ static struct {
     unsigned seen; /* letters that had arrived when the socket was last read */
     char trouble[128];
 } mail = {.socket = -1};
+
+/* Questions of others whose answers have found a full socket. */
+static fd_letter_t late_answers[LATE_ANSWERS];
+static int late_count;
 
 static weft_list_t offers = {&offers, &offers};
 static uint64_t last_ticket;
@@ -119,11 +126,14 @@ static bool bind_to_some_name(void)
 }
 
 static void take_letters(void);
+static void answer_late(void);
 
 static int fd_mail_poll(bool everything)
 {
     const weft_fd_box_t *own = weft_fd_place.box(weft_fd_place.rank);
     (void)everything;
+    if (__builtin_expect(late_count > 0, 0))
+        answer_late();
     if (__builtin_expect(atomic_load_explicit(&own->arrivals, memory_order_relaxed) == mail.seen,
                          1))
         return 0;
@@ -251,14 +261,33 @@ static fd_offer_t *find_offer(uint64_t ticket)
     return NULL;
 }
 
-/* An answer that cannot be sent is lost: the other rank asks again. */
-static void answer(const fd_letter_t *asked)
+/* False: the socket is full. */
+static bool try_answer(const fd_letter_t *asked)
 {
     const fd_offer_t *offer = find_offer(asked->ticket);
     fd_letter_t letter = {asked->ticket, weft_fd_place.rank, LETTER_ANSWERS};
-    if (!send_letter(asked->from, &letter, offer == NULL ? -1 : offer->fd))
-        WEFT_LOG(WEFT_DEBUG, "progress", "no answer to local rank %d: %s", asked->from,
-                 strerror(errno));
+    if (send_letter(asked->from, &letter, offer == NULL ? -1 : offer->fd))
+        return true;
+    int error = errno;
+    WEFT_LOG(WEFT_DEBUG, "progress", "no answer to local rank %d: %s", asked->from,
+             strerror(error));
+    return error != EAGAIN && error != ENOBUFS;
+}
+
+static void answer(const fd_letter_t *asked)
+{
+    if (!try_answer(asked) && late_count < LATE_ANSWERS)
+        late_answers[late_count++] = *asked;
+}
+
+static void answer_late(void)
+{
+    int left = 0;
+    for (int i = 0; i < late_count; i++) {
+        if (!try_answer(&late_answers[i]))
+            late_answers[left++] = late_answers[i];
+    }
+    late_count = left;
 }
 
 /* Returns false if it is not needed: `fd` is still the caller's. That of an answer which comes when
@@ -461,4 +490,5 @@ void weft_fd_mail_close(void)
         weft_free(WEFT_ELEMENT(link, fd_offer_t, link));
     memset(&mail, 0, sizeof(mail));
     mail.socket = -1;
+    late_count = 0;
 }

@@ -183,6 +183,30 @@ static void full_socket(void **unused)
     close(fd);
 }
 
+/* The question is the first of the letters that fill the socket, so the answer finds no room. It
+ * comes without another question. */
+static void late_answer(void **unused)
+{
+    (void)unused;
+    int got, fd = make_file();
+    open_place("weft");
+    uint64_t ticket = weft_fd_offer(fd);
+    assert_int_equal(weft_fd_fetch(OWNER, ticket, &got), WEFT_FD_AWAITED);
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    memcpy(name.sun_path, boxes[SELF].name, boxes[SELF].name_bytes);
+    int other = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    while (sendto(other, "", 1, 0, (struct sockaddr *)&name, sizeof(name)) == 1)
+        continue;
+    for (int i = 0; i < 3; i++)
+        weft_progress();
+    assert_int_equal(weft_fd_fetch(OWNER, ticket, &got), WEFT_FD_HERE);
+    assert_true(is_same_file(got, fd));
+    close(got);
+    close(other);
+    close_place();
+    close(fd);
+}
+
 static void nobody_to_ask(void **unused)
 {
     (void)unused;
@@ -289,9 +313,10 @@ static void strangers(void **unused)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(asked_for),   cmocka_unit_test(sent_unasked),  cmocka_unit_test(many),
-        cmocka_unit_test(full_socket), cmocka_unit_test(nobody_to_ask), cmocka_unit_test(malformed),
-        cmocka_unit_test(strangers),
+        cmocka_unit_test(asked_for),   cmocka_unit_test(sent_unasked),
+        cmocka_unit_test(many),        cmocka_unit_test(full_socket),
+        cmocka_unit_test(late_answer), cmocka_unit_test(nobody_to_ask),
+        cmocka_unit_test(malformed),   cmocka_unit_test(strangers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
