@@ -165,6 +165,11 @@ weft_reach_t wefti_probe_reach(weft_device_t *device, const uint8_t owner_uuid[1
     if (is_probing || device->place < 0 || area == NULL)
         return WEFT_REACHES;
     weft_verdict_t verdict = weft_host_verdict_ask(device->place, owner);
+    if (verdict == WEFT_VERDICT_YOURS && area->owner == (uint32_t)weft_world.rank) {
+        /* Within a process it takes peer access, which is the program's to enable. */
+        weft_host_verdict_give(device->place, owner, WEFT_VERDICT_UNKNOWN);
+        return WEFT_REACHES;
+    }
     if (verdict == WEFT_VERDICT_YOURS) {
         bool is_tried = try_area(device, area, &is_good);
         verdict = is_good ? WEFT_VERDICT_GOOD : WEFT_VERDICT_BAD;

@@ -18,7 +18,7 @@
 void wefti_probe_offer(weft_device_t *device);
 
 typedef enum weft_reach {
-    WEFT_REACHES,     /* also where nobody can tell */
+    WEFT_REACHES,     /* also where nobody can tell: an area of this rank itself is not tried */
     WEFT_REACH_FAILS, /* a notice has said so, once for a host */
     WEFT_REACH_LATER, /* another rank is trying */
 } weft_reach_t;
