@@ -111,6 +111,9 @@ bool bench_options_parse(const bench_test_t *test, int argc, char **argv, bool i
  * the harness. */
 void *bench_buffer(bench_t *bench, size_t bytes, unsigned char fill);
 
+/* A value function: half of a round trip. */
+double bench_half(const bench_t *bench, size_t bytes, double us);
+
 /* CLOCK_MONOTONIC, so that no library is charged for its MPI_Wtime. */
 double bench_now_us(void);
 

@@ -62,20 +62,13 @@ static size_t check(bench_t *bench, size_t bytes)
     return bench->rank > 1 ? 0 : bench_area_wrong(own->receive, 1 - (unsigned)bench->rank);
 }
 
-static double half(const bench_t *bench, size_t bytes, double us)
-{
-    (void)bench;
-    (void)bytes;
-    return us / 2;
-}
-
 int main(int argc, char **argv)
 {
     latency_t own;
     bench_test_t test = {
         .name = "weft_latency",
         .column = "Avg Latency(us)",
-        .value = half,
+        .value = bench_half,
         .min_bytes = 0,
         .max_bytes = 4 << 20,
         .unit = 1,

@@ -84,13 +84,6 @@ static double run(bench_t *bench, size_t bytes, int iterations)
     return bench->rank == 0 ? bench_now_us() - begin_us : BENCH_NO_PART;
 }
 
-static double half(const bench_t *bench, size_t bytes, double us)
-{
-    (void)bench;
-    (void)bytes;
-    return us / 2;
-}
-
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"posted", "unexpected", NULL};
@@ -100,7 +93,7 @@ int main(int argc, char **argv)
     bench_test_t test = {
         .name = name,
         .column = "Avg Latency(us)",
-        .value = half,
+        .value = bench_half,
         .min_bytes = 1,
         .max_bytes = 4 << 10,
         .unit = 1,

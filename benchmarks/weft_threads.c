@@ -157,13 +157,6 @@ static double run(bench_t *bench, size_t bytes, int iterations)
     return end_us - begin_us;
 }
 
-static double half(const bench_t *bench, size_t bytes, double us)
-{
-    (void)bench;
-    (void)bytes;
-    return us / 2;
-}
-
 static double messages_per_s(const bench_t *bench, size_t bytes, double us)
 {
     int streams = bench->ranks / 2 * bench->options.threads;
@@ -189,7 +182,7 @@ int main(int argc, char **argv)
         .name = name,
         .column = is_rate ? "Bandwidth (MB/s)" : "Avg Latency(us)",
         .value = is_rate       ? megabytes_per_s
-                 : chosen == 0 ? half
+                 : chosen == 0 ? bench_half
                                : NULL,
         .second_column = is_rate ? "Messages/s" : NULL,
         .second = is_rate ? messages_per_s : NULL,

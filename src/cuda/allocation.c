@@ -7,7 +7,6 @@
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
 #include "cuda/host_place.h"
-#include "runtime/fd_mail.h"
 #include "base/fail.h"
 #include "base/memory.h"
 #include "mpi.h"

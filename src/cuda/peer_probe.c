@@ -82,15 +82,13 @@ void wefti_probe_offer(weft_device_t *device)
 /* ---- the other device ---- */
 
 /* The words of this rank in pinned memory: what is wanted, and what was got. */
-typedef struct
-try {
+typedef struct probe {
     weft_queue_t *queue;
     char *part;             /* of the area, mapped */
     uint32_t *wanted, *got; /* [WORDS] each */
-}
-try_t;
+} probe_t;
 
-static int move_by_kernel(const try_t *its, void *to, const void *from)
+static int move_by_kernel(const probe_t *its, void *to, const void *from)
 {
     weft_piece_t pieces[2] = {{to, from, HALF / 2},
                               {(char *)to + HALF / 2, (const char *)from + HALF / 2, HALF / 2}};
@@ -98,7 +96,7 @@ static int move_by_kernel(const try_t *its, void *to, const void *from)
 }
 
 /* One half by a copy, the other one by a kernel, where there are kernels. */
-static bool move(const try_t *its, void *to, const void *from, bool kernel_first)
+static bool move(const probe_t *its, void *to, const void *from, bool kernel_first)
 {
     size_t by_kernel = kernel_first ? 0 : HALF, by_copy = HALF - by_kernel;
     return wefti_copy(its->queue, (char *)to + by_copy, (const char *)from + by_copy, HALF) ==
@@ -108,13 +106,13 @@ static bool move(const try_t *its, void *to, const void *from, bool kernel_first
            await_queue(its->queue);
 }
 
-static bool reads_as_wanted(const try_t *its, bool kernel_first)
+static bool reads_as_wanted(const probe_t *its, bool kernel_first)
 {
     memset(its->got, 0, PART);
     return move(its, its->got, its->part, kernel_first) && memcmp(its->got, its->wanted, PART) == 0;
 }
 
-static bool try_part(const try_t *its, int part)
+static bool try_part(const probe_t *its, int part)
 {
     write_pattern(its->wanted, part, 0);
     if (!reads_as_wanted(its, false))
@@ -127,7 +125,7 @@ static bool try_part(const try_t *its, int part)
 static bool try_area(weft_device_t *device, const weft_share_t *area, bool *is_good_out)
 {
     weft_mapping_t mapping;
-    try_t its = {.queue = wefti_queue_of(device, WEFT_STREAM_QUICK)};
+    probe_t its = {.queue = wefti_queue_of(device, WEFT_STREAM_QUICK)};
     its.wanted = its.queue == NULL ? NULL : wefti_pinned_take(device, 2 * PART);
     if (its.wanted == NULL)
         return false;

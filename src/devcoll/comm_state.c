@@ -21,21 +21,11 @@ static int released;   /* the boards of so many of weft_failures were released *
 
 /* ---- members that have failed ---- */
 
-/* The local rank of a process; -1: it is not on this host. */
-static int local_rank_of(int process)
-{
-    for (int i = 0; i < weft_world.local_size; i++) {
-        if (weft_process_find(WEFT_OWN_JOB, weft_world.local_ranks[i]) == process)
-            return i;
-    }
-    return -1;
-}
-
 /* Boards that the dead had claimed would never be free again. */
 static void release_boards_of_dead(void)
 {
     for (; released < weft_failures.count; released++) {
-        int local_rank = local_rank_of(weft_failures.at[released].process);
+        int local_rank = weft_process_local_rank(weft_failures.at[released].process);
         if (local_rank >= 0)
             weft_boards_release_of(local_rank);
     }
@@ -45,7 +35,7 @@ static void look_for_lost(comm_state_t *state, const weft_comm_t *comm)
 {
     for (; !state->has_lost && state->failures_seen < weft_failures.count; state->failures_seen++) {
         int process = weft_failures.at[state->failures_seen].process;
-        state->has_lost = local_rank_of(process) >= 0 &&
+        state->has_lost = weft_process_local_rank(process) >= 0 &&
                           weft_group_rank_of(comm->group, process) != MPI_UNDEFINED;
         state->lost = process;
     }

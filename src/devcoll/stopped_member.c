@@ -14,12 +14,8 @@ enum { LOOK_NS = 100000000 };
 /* 0: it cannot be seen from here. */
 static int pid_of_process(int process)
 {
-    int rank = weft_process_rank(process);
-    for (int i = 0; weft_world.pid_of != NULL && i < weft_world.local_size; i++) {
-        if (weft_world.local_ranks[i] == rank)
-            return weft_world.pid_of(i);
-    }
-    return 0;
+    int local_rank = weft_process_local_rank(process);
+    return local_rank < 0 || weft_world.pid_of == NULL ? 0 : weft_world.pid_of(local_rank);
 }
 
 /* "pid (name) state ...", where the name may hold anything. A process that a debugger has stopped

@@ -400,19 +400,10 @@ void weft_fd_withdraw(uint64_t ticket)
     weft_free(offer);
 }
 
-static int local_rank_of(int rank)
-{
-    for (int i = 0; i < weft_fd_place.ranks; i++) {
-        if (weft_world.local_ranks[i] == rank)
-            return i;
-    }
-    return -1;
-}
-
 void weft_fd_push(uint64_t ticket, int rank, bool again)
 {
     fd_offer_t *offer = ticket == 0 ? NULL : find_offer(ticket);
-    int peer = local_rank_of(rank);
+    int peer = weft_world_local_rank_of(rank);
     fd_letter_t letter = {ticket, weft_fd_place.rank, LETTER_BRINGS};
     if (offer == NULL || peer < 0 || peer >= SENT_MOST || mail.socket < 0 ||
         (!again && (offer->sent & 1ULL << peer) != 0))
@@ -442,7 +433,7 @@ static weft_fd_answer_t ask(fd_question_t *question)
 
 weft_fd_answer_t weft_fd_fetch(int owner, uint64_t ticket, int *out)
 {
-    int peer = local_rank_of(owner);
+    int peer = weft_world_local_rank_of(owner);
     if (ticket == 0 || peer < 0 || !open_mail())
         return WEFT_FD_REFUSED;
     fd_mail_poll(true);
@@ -463,7 +454,7 @@ weft_fd_answer_t weft_fd_fetch(int owner, uint64_t ticket, int *out)
 
 void weft_fd_forget(int owner, uint64_t ticket)
 {
-    int peer = local_rank_of(owner);
+    int peer = weft_world_local_rank_of(owner);
     if (ticket == 0 || peer < 0 || mail.socket < 0)
         return;
     fd_mail_poll(true); /* what has come unasked may not have been looked at yet */
@@ -474,7 +465,7 @@ void weft_fd_forget(int owner, uint64_t ticket)
 
 bool weft_fd_is_awaited(int owner, uint64_t ticket)
 {
-    int peer = local_rank_of(owner);
+    int peer = weft_world_local_rank_of(owner);
     const fd_question_t *question = ticket == 0 || peer < 0 ? NULL : find_question(peer, ticket);
     return question != NULL && !question->is_answered;
 }

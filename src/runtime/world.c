@@ -3,6 +3,8 @@
 
 #include "runtime/runtime_events.h"
 
+#include <stdlib.h>
+
 weft_world_t weft_world = {.fabric = ""};
 
 void weft_world_leave(weft_leaving_t how)
@@ -19,4 +21,24 @@ bool weft_world_may_warn(weft_warning_t note)
     bool is_first = (atomic_fetch_or(noted, 1u << note) & 1u << note) == 0;
     WEFT_EVENT(weft_fallback_event, NULL, .what = (int)note, .is_logged = is_first);
     return is_first;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    int first = *(const int *)a, second = *(const int *)b;
+    return (first > second) - (first < second);
+}
+
+int weft_world_local_rank_of(int world_rank)
+{
+    const int *ranks = weft_world.local_ranks;
+    const int *at =
+        bsearch(&world_rank, ranks, (size_t)weft_world.local_size, sizeof(*ranks), compare_ranks);
+    return at == NULL ? -1 : (int)(at - ranks);
+}
+
+int weft_process_local_rank(int process)
+{
+    int rank = weft_process_rank(process), local_rank = weft_world_local_rank_of(rank);
+    return local_rank >= 0 && weft_process_find(WEFT_OWN_JOB, rank) == process ? local_rank : -1;
 }

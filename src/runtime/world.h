@@ -125,6 +125,12 @@ void weft_world_leave(weft_leaving_t how);
 /** Is this the process that logs the warning? True once for each warning and host. */
 bool weft_world_may_warn(weft_warning_t note);
 
+/** The index of a rank in weft_world.local_ranks; -1: it is not on this host. */
+int weft_world_local_rank_of(int world_rank);
+
+/** The same of a process, which may be of another job: then it is -1. */
+int weft_process_local_rank(int process);
+
 /** The endpoint of a process, made when there is none; NULL, with a text of weft_fail, when it
  *  cannot be reached. */
 static inline weft_endpoint_t *weft_process_endpoint(int process)

@@ -7,7 +7,6 @@
 #include "shm/channel.h"
 #include "shm/path_choice.h"
 #include "shm/places.h"
-#include "runtime/ring_loss.h"
 #include "shm/segment.h"
 #include "base/clock.h"
 #include "base/config.h"

@@ -16,8 +16,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-#include <stdlib.h>
-
 enum {
     FIRST_TRY = 3, /* a communicator with fewer blocking collectives than that needs no wall */
     NEXT_TRY = 2,  /* if there was none; after that many times as many calls */
@@ -124,19 +122,6 @@ static bool is_possible(const weft_comm_t *comm)
     return true;
 }
 
-static int compare_ranks(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-static int local_rank_of(const weft_comm_t *comm, int member)
-{
-    int rank = weft_process_rank(weft_comm_process(comm, member));
-    const int *at = bsearch(&rank, weft_world.local_ranks, (size_t)weft_world.local_size,
-                            sizeof(rank), compare_ranks);
-    return (int)(at - weft_world.local_ranks);
-}
-
 static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
 {
     uint32_t free = is_agreeing ? 0 : free_walls(); /* this may raise highest_number */
@@ -186,7 +171,7 @@ static bool combine(const wall_offer_t *offers, int members, wall_offer_t *sum)
 
 static void add_member(weft_wall_t *wall, int member)
 {
-    int local_rank = local_rank_of(wall->comm, member);
+    int local_rank = weft_process_local_rank(weft_comm_process(wall->comm, member));
     wall->members[member] = (weft_wall_member_t){.strip = weft_wall_strip(wall->index, local_rank),
                                                  .ring = weft_wall_ring(wall->index, local_rank),
                                                  .doorbell = weft_wall_place.doorbell(local_rank),

@@ -90,6 +90,7 @@ static void open_mail(void)
 {
     weft_world.job_id = "mapping-test";
     weft_world.local_ranks = local_ranks;
+    weft_world.local_size = 2;
     weft_fd_place = (weft_fd_place_t){.ranks = 2, .rank = PEER, .box = box_of, .wake = wake_nobody};
 }
 

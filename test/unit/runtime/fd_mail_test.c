@@ -47,6 +47,7 @@ static void open_place(const char *prefix)
     weft_world.job_id = job;
     weft_world.rank = OWNER;
     weft_world.local_ranks = local_ranks;
+    weft_world.local_size = 2;
     weft_fd_place = (weft_fd_place_t){.ranks = 2, .rank = SELF, .box = box_of, .wake = wake_nobody};
     weft_fd_mail_open();
 }
