@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program without MPI_Init. The ranks know their numbers from the environment, as with other
- * launchers of such programs, and the unique id goes through a file. Communicators start MPI, and
- * the last one ends it; later ones start it again. In the end MPI_Init works beside them.
+ * A program without MPI_Init. The ranks know their numbers from what mpirun or srun puts into the
+ * environment, as such programs do, and the unique id goes through a file. Communicators start
+ * MPI, and the last one ends it; later ones start it again. In the end MPI_Init works beside them.
  */
 #include "nccl_comm.h"
 
@@ -12,21 +12,22 @@
 
 enum { COUNT = 100 };
 
-static int number_of(const char *variable)
+static const char *text_of(const char *variable, const char *or_else)
 {
     const char *text = getenv(variable);
+    if (text == NULL)
+        text = getenv(or_else);
     if (text != NULL)
-        return atoi(text);
-    fprintf(stderr, "%s is not set\n", variable);
+        return text;
+    fprintf(stderr, "neither %s nor %s is set\n", variable, or_else);
     exit(2);
 }
 
-/* All ranks have the same parent. */
+/* In the working folder, which all hosts see; each may have a /tmp of its own. */
 static void file_of(int round, const char *ending, char *out, size_t room)
 {
-    const char *folder = getenv("TMPDIR");
-    snprintf(out, room, "%s/weft-nccl-%ld-%d%s", folder == NULL ? "/tmp" : folder, (long)getppid(),
-             round, ending);
+    snprintf(out, room, "weft-nccl-%s-%d%s", text_of("PMIX_NAMESPACE", "SLURM_JOB_ID"), round,
+             ending);
 }
 
 static void write_id(int round)
@@ -87,8 +88,8 @@ static void use(ncclComm_t comm, CUstream stream)
 int main(int argc, char **argv)
 {
     ncclComm_t comms[2];
-    expect_rank = number_of("RANK");
-    expect_size = number_of("WORLD_SIZE");
+    expect_rank = atoi(text_of("RANK", "SLURM_PROCID"));
+    expect_size = atoi(text_of("WORLD_SIZE", "SLURM_NTASKS"));
     memory_begin(expect_rank);
     CUstream stream = nccl_stream();
     for (int round = 0; round < 2; round++) {
