@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a job with a time limit, and describes the machine: for compare and gpu-run."""
 import collections
+import json
 import os
 import platform
 import re
@@ -52,6 +53,11 @@ def run(command, environment, limit_s):
     if ended.status == "failed":
         say("  " + (ended.errors.strip().splitlines() or [f"exit code {ended.code}"])[-1])
     return ended.status, ended.output, ended.wall_s
+
+
+def measured(output):
+    """What a program has printed for each size: {"bytes": 8, "value": 0.2, ...}."""
+    return [json.loads(line) for line in output.splitlines() if line.startswith('{"bytes"')]
 
 
 def first_match(path, pattern):

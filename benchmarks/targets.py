@@ -13,6 +13,12 @@ import plan
 # most     most of the figure itself, whatever others need; None: no such limit
 Target = collections.namedtuple("Target", "ranks names sizes goal stretch most", defaults=[None])
 
+# What does the work of another collective, or of several one after the other, and should not take longer (Traeff, Gropp and Thakur,
+# "Self-consistent MPI performance guidelines", 2010): row, bytes (None: each size), rows that it stands against, their bytes (None: the same).
+CONSISTENT = [("barrier", 0, ("allreduce",), 8), ("allreduce", None, ("reduce", "bcast"), None), ("allgather", None, ("alltoall",), None),
+              ("gather", None, ("allgather",), None), ("scatter", None, ("alltoall",), None), ("reduce", None, ("allreduce",), None),
+              ("reduce_scatter", None, ("allreduce",), None), ("bcast", None, ("allreduce",), None)]
+
 KIB, MIB = 1 << 10, 1 << 20
 SMALL_BLOCKS = ("allgather", "alltoall", "gather", "scatter", "reduce_scatter", "scan")
 STREAMS = ("bw", "bw_malloc", "bw_behind")
@@ -84,4 +90,29 @@ def lines(data, mode_of, cost):
                "moved are left out. Whatever is missed is missed by the figures of this table alone: limits of the machine are below.\n")
         yield "| ranks | row | target | Weft / best in each start | reached in |"
         yield "|---|---|---|---|---|"
+        yield from shown
+
+
+def compared(found, ranks, rule):
+    """(bytes, ratios of the starts in which all of the rule was measured in one mode) of each size."""
+    name, only, others, their_bytes = rule
+    for (n, row, bytes), repetitions in found.items():
+        parts = [found.get((ranks, other, bytes if their_bytes is None else their_bytes), {}) for other in others]
+        if (n, row) == (ranks, name) and only in (None, bytes):
+            ratios = [values["weft"] / sum(part[start]["weft"] for part in parts) for start, values in repetitions.items()
+                      if "weft" in values and all("weft" in part.get(start, ()) for part in parts)]
+            if ratios:
+                yield bytes, ratios
+
+
+def consistency(data, mode_of):
+    """A table: Weft's collectives beside others of Weft's that do the same work."""
+    found = starts(data, mode_of)
+    shown = [(f"| {ranks} | {plan.title(rule[0], bytes)} | {' + '.join(rule[2])}{'' if rule[3] is None else f' {rule[3]} B'} | {statistics.median(ratios):.2f} |")
+             for ranks in sorted({n for n, _, _ in found}) for rule in CONSISTENT for bytes, ratios in compared(found, ranks, rule)]
+    if shown:
+        yield "\n## Self-consistency\n"
+        yield "Weft's time for a collective over that for others of Weft's which do its work, too: above 1 is more than it should be.\n"
+        yield "| ranks | row | beside | median |"
+        yield "|---|---|---|---|"
         yield from shown

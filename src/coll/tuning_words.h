@@ -17,10 +17,10 @@ typedef struct weft_tuning_range {
 /** A number with an optional K or M. */
 bool weft_tuning_number(const char *word, size_t *out);
 
-/** "any", "<=N", ">=N" */
+/** "any", "<=N", ">=N", "LEAST..MOST" */
 bool weft_tuning_ranks(const char *word, weft_tuning_range_t *range);
 
-/** "any", "<N", ">=N" */
+/** "any", "<N", ">=N", "FROM..BELOW" */
 bool weft_tuning_bytes(const char *word, weft_tuning_range_t *range);
 
 static inline bool weft_tuning_covers(const weft_tuning_range_t *range, int ranks, size_t bytes)

@@ -35,17 +35,48 @@ EXPECTED = [
     "| barrier | us | - | **1.00** | - | - | 1 |",
 ]
 
-with tempfile.TemporaryDirectory() as folder:
-    with open(f"{folder}/data.json", "w") as file:
-        json.dump(DATA, file)
-    report.write(folder)
-    with open(f"{folder}/table.md") as file:
-        table = file.read()
-    with open(f"{folder}/plot.svg") as file:
-        plot = file.read()
-missing = [text for text in EXPECTED if text not in table] + [t for t in ("</svg>", "latency 8 B") if t not in plot]
-for text in missing:
-    print(f"not found: {text}")
-if missing:
-    print(table)
+# As compare --append does: two repetitions are kept, and one is added.
+OLD = {**DATA, "runs": [{**r, "repetition": i % 2} for i, r in enumerate(DATA["runs"])]}
+NEW = {**DATA, "settings": {"repetitions": 1}, "mpis": [{"name": "intel"}], "runs": [{"mpi": "intel", "repetition": 0}]}
+both = report.joined(OLD, NEW)
+found = ([r["repetition"] for r in both["runs"]], [m["name"] for m in both["mpis"]], both["settings"]["repetitions"])
+if found != ([0, 1] * 5 + [2], ["weft", "mpich", "openmpi", "intel"], 3):
+    sys.exit(f"joined: {found}")
+
+# As with --node: two starts, in which the barrier reaches its target once, and an allreduce is slower than reduce and bcast.
+IN_DEPTH = {
+    **DATA, "settings": {**DATA["settings"], "node": True},
+    "runs": [{**run(mpi, row, NEAR, {bytes: value}), "repetition": repetition}
+             for repetition, (ours, theirs) in enumerate([(0.4, 1.0), (0.8, 1.0)])
+             for mpi, row, bytes, value in (("weft", "barrier", "0", ours), ("mpich", "barrier", "0", theirs), ("weft", "reduce", "8", 0.2),
+                                            ("weft", "bcast", "8", 0.3), ("weft", "allreduce", "8", 1.0))],
+}
+EXPECTED_IN_DEPTH = [
+    "| 2 | barrier | 0.50 | 0.40 0.80 | 1 of 2 |",
+    "| 2 | barrier | allreduce 8 B | 0.60 |",
+    "| 2 | allreduce 8 B | reduce + bcast | 2.00 |",
+    "| 2 | reduce 8 B | allreduce | 0.20 |",
+]
+
+
+def written(data):
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/data.json", "w") as file:
+            json.dump(data, file)
+        report.write(folder)
+        with open(f"{folder}/table.md") as table, open(f"{folder}/plot.svg") as plot:
+            return table.read(), plot.read()
+
+
+def complain(expected, text):
+    missing = [e for e in expected if e not in text]
+    for e in missing:
+        print(f"not found: {e}")
+    if missing:
+        print(text)
+    return bool(missing)
+
+
+table, plot = written(DATA)
+missing = complain(EXPECTED, table) | complain(("</svg>", "latency 8 B"), plot) | complain(EXPECTED_IN_DEPTH, written(IN_DEPTH)[0])
 sys.exit(1 if missing else 0)

@@ -90,6 +90,18 @@ static void first_line_that_fits_is_taken(void **state)
     assert_string_equal(choice(WEFT_BCAST, 5, 1 << 20), "binomial");
 }
 
+static void ranges_have_both_bounds(void **state)
+{
+    (void)state;
+    open_with("bcast any 3..5 2K..8K binomial\nbcast any any any flat\n", weft_tuning_text);
+    assert_string_equal(choice(WEFT_BCAST, 3, 2048), "binomial");
+    assert_string_equal(choice(WEFT_BCAST, 5, 8191), "binomial");
+    assert_string_equal(choice(WEFT_BCAST, 2, 2048), "flat");
+    assert_string_equal(choice(WEFT_BCAST, 6, 2048), "flat");
+    assert_string_equal(choice(WEFT_BCAST, 4, 2047), "flat");
+    assert_string_equal(choice(WEFT_BCAST, 4, 8192), "flat");
+}
+
 /* ---- rows for devices ---- */
 
 enum { FAST, SLOW, SURE, ALL = 1 << FAST | 1 << SLOW | 1 << SURE };
@@ -321,6 +333,12 @@ static void bad_lines_put_the_built_in_table_in_force(void **state)
         "barrier any <4 any flat\n",
         "barrier any =4 any flat\n",
         "barrier any <=four any flat\n",
+        "barrier any 4..2 any flat\n",
+        "barrier any 2..any any flat\n",
+        "barrier any 2..99999999999 any flat\n",
+        "barrier any any 64K..8K flat\n",
+        "barrier any any 8K.64K flat\n",
+        "barrier any any 8K.. flat\n",
         "barrier any <=-4 any flat\n",
         "barrier any <=99999999999 any flat\n",
         "barrier any any <=4 flat\n",
@@ -421,6 +439,7 @@ int main(void)
         cmocka_unit_test(built_in_table_serves_every_call),
         cmocka_unit_test(built_in_table_has_no_bad_line),
         cmocka_unit_test(first_line_that_fits_is_taken),
+        cmocka_unit_test(ranges_have_both_bounds),
         cmocka_unit_test(rows_for_devices_choose_methods),
         cmocka_unit_test(rows_for_devices_replace_the_built_in_ones),
         cmocka_unit_test(bad_rows_for_devices_are_not_taken),
