@@ -14,6 +14,17 @@ const weft_copy_fn_t weft_copy_loops[WEFT_SIMD_SETS] = {
 #endif
 };
 
+static const weft_copy_fn_t nontemporal[WEFT_SIMD_SETS] = {
+#ifdef __x86_64__
+    [WEFT_SIMD_BASE] = weft_copy_nontemporal_base,
+    [WEFT_SIMD_AVX2] = weft_copy_nontemporal_avx2,
+    [WEFT_SIMD_AVX512] = weft_copy_nontemporal_avx512,
+#else
+    NULL,
+#endif
+};
+
+weft_copy_fn_t weft_copy_nontemporal;
 weft_copy_fn_t weft_copy_loop = weft_copy_base;
 size_t weft_copy_loop_below;
 
@@ -50,6 +61,7 @@ static bool is_libc_slow_behind(void)
 void weft_copy_select(weft_simd_t set)
 {
     weft_copy_loop = weft_copy_loops[set];
+    weft_copy_nontemporal = nontemporal[set];
     if (strcmp(weft_config.COPY, "auto") == 0)
         weft_copy_loop_below = is_libc_slow_behind() ? WEFT_COPY_BEHIND : 0;
     else

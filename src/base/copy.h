@@ -67,6 +67,16 @@ void weft_copy_base(void *to, const void *from, size_t bytes);
 void weft_copy_avx2(void *to, const void *from, size_t bytes);
 void weft_copy_avx512(void *to, const void *from, size_t bytes);
 
+/** Copy any number of bytes, whole lines of 64 bytes by non-temporal stores: they go to memory, and
+ * to no cache. What is copied is visible to others before what is stored afterwards. For
+ * data that a far core reads, as it takes lines faster from memory than from another core's cache
+ * (runtime/store_choice.h). NULL: the processor has no such stores. */
+extern weft_copy_fn_t weft_copy_nontemporal;
+
+void weft_copy_nontemporal_base(void *to, const void *from, size_t bytes);
+void weft_copy_nontemporal_avx2(void *to, const void *from, size_t bytes);
+void weft_copy_nontemporal_avx512(void *to, const void *from, size_t bytes);
+
 /** By weft_simd_t; NULL: not compiled for this architecture. */
 extern const weft_copy_fn_t weft_copy_loops[WEFT_SIMD_SETS];
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A copy by vectors of WEFT_COPY_VECTOR bytes, compiled once for each instruction set. */
+/* Copies by vectors of WEFT_COPY_VECTOR bytes, compiled once for each instruction set. */
 #include "base/copy.h"
 
 #include <stdint.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 typedef char copy_vector_t __attribute__((vector_size(WEFT_COPY_VECTOR), may_alias));
 typedef char copy_unaligned_t __attribute__((vector_size(WEFT_COPY_VECTOR), may_alias, aligned(1)));
 
-enum { VECTOR = WEFT_COPY_VECTOR, PART = 4 * VECTOR };
+enum { VECTOR = WEFT_COPY_VECTOR, PART = 4 * VECTOR, LINE = 64 };
 
 _Static_assert(2 * PART <= WEFT_COPY_LONG, "head and tail are a vector and a part");
 
@@ -44,3 +47,44 @@ void WEFT_COPY_KERNEL(void *to, const void *from, size_t bytes)
     store(last + 2 * VECTOR, c);
     store(last + 3 * VECTOR, d);
 }
+
+#ifdef __x86_64__
+
+static inline void store_nontemporal(char *to, copy_unaligned_t vector)
+{
+#if WEFT_COPY_VECTOR == 64
+    _mm512_stream_si512((void *)to, (__m512i)vector);
+#elif WEFT_COPY_VECTOR == 32
+    _mm256_stream_si256((void *)to, (__m256i)vector);
+#else
+    _mm_stream_si128((void *)to, (__m128i)vector);
+#endif
+}
+
+static inline void copy_line(char *to, const char *from)
+{
+    copy_unaligned_t part[LINE / VECTOR];
+    for (int i = 0; i < LINE / VECTOR; i++)
+        part[i] = load(from + i * VECTOR);
+    for (int i = 0; i < LINE / VECTOR; i++)
+        store_nontemporal(to + i * VECTOR, part[i]);
+}
+
+/* The processor writes whole lines to memory as they are, and fetches none. */
+void WEFT_COPY_NONTEMPORAL(void *to, const void *from, size_t bytes)
+{
+    char *at = to;
+    const char *source = from;
+    size_t head = -(uintptr_t)to % LINE;
+    if (head > bytes)
+        head = bytes;
+    memcpy(at, source, head);
+    at += head;
+    source += head;
+    for (size_t lines = (bytes - head) / LINE; lines > 0; lines--, at += LINE, source += LINE)
+        copy_line(at, source);
+    memcpy(at, source, (bytes - head) % LINE);
+    _mm_sfence();
+}
+
+#endif

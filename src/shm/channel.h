@@ -6,7 +6,8 @@
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, about twice a core's own cache
- *   credit | slots taken | units taken | throttled | mutual | asks | lost ns |  by the receiver
+ *   credit | slots taken | units taken | throttled | mutual | asks | read cost | lost ns |
+ *            by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
  * cache of the other core, where it was changed last. In a ring larger than those caches, used in
@@ -30,6 +31,7 @@
 #include "base/clock.h"
 #include "shm/mutual_path.h"
 #include "runtime/ring_loss.h"
+#include "runtime/store_choice.h"
 #include "shm/short_choice.h"
 
 #include <stdatomic.h>
@@ -48,11 +50,12 @@ enum {
     WEFT_SLICE_UNITS = 1024,  /* of the large ring, whose pages are touched at a time: 64 KiB */
     WEFT_IN_LARGE = 1 << 23,  /* mark of a packet after that, among its bytes */
     WEFT_RING_SLOW = 1 << 22, /* of one before that, from a sender that finds its ring slow */
-    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW,
+    WEFT_MEASURED = 1 << 21,  /* of one whose reading is to be measured (weft_channel_fill) */
+    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW | WEFT_MEASURED,
 };
 
 typedef struct weft_channel_slot {
-    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | marks:2 | bytes:22 */
+    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | marks:3 | bytes:21 */
     uint64_t second;                     /* context:32 | tag:32 */
     char payload[WEFT_SLOT_PAYLOAD];
 } weft_channel_slot_t;
@@ -63,6 +66,7 @@ typedef struct weft_credit {
     atomic_uint is_throttled; /* the sender must ask before it sends unexpected data */
     weft_shown_path_t mutual[WEFT_PATH_SIZES];
     weft_short_shown_t asks[WEFT_SHORT_SIZES];
+    atomic_uint read_cost; /* number of a packet WEFT_MEASURED:16 | ns per KiB to read it:16 */
     atomic_ullong lost_ns; /* so far, for want of a large ring */
 } weft_credit_t;
 
@@ -91,7 +95,12 @@ typedef struct weft_channel_out {
     int64_t reserved_ns;     /* when the payload was reserved, if it is to be measured, or 0 */
     int64_t enlarge_at_ns;   /* lost by both, at which its next slice is touched */
     uint32_t units_touched;  /* of the large ring */
-    bool *is_throttled;      /* refresh stores the credit line's is_throttled here */
+    weft_store_choice_t store;
+    uint32_t measured;  /* packets so far; */
+    float write_cost;   /* of the last one; */
+    bool awaits_cost;   /* the receiver has not shown yet what reading it took */
+    bool is_warm;       /* the ring's pages have been used before */
+    bool *is_throttled; /* refresh stores the credit line's is_throttled here */
 } weft_channel_out_t;
 
 /** The receiver's private side. */
@@ -99,18 +108,16 @@ typedef struct weft_channel_in {
     weft_channel_t channel;
     uint32_t slots_taken, units_taken;
     uint32_t slots_told, units_told; /* what the credit line says */
+    uint32_t heeds;                  /* marks that are looked at */
+    uint32_t measured;               /* packets so far */
+    bool is_measured;                /* the packet that was peeked at */
     bool is_slow;                    /* the sender finds the small ring slow */
 } weft_channel_in_t;
 
-static inline void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
-                                         bool *is_throttled)
-{
-    *out = (weft_channel_out_t){.channel = *channel,
-                                .slots_limit = WEFT_SLOTS,
-                                .units_limit = channel->units,
-                                .enlarge_at_ns = WEFT_ENLARGE_NS,
-                                .is_throttled = is_throttled};
-}
+/** `is_throttled` is the endpoint's. */
+void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
+                           bool *is_throttled);
+void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel);
 
 static inline uint32_t weft_channel_units(size_t bytes)
 {
@@ -130,7 +137,7 @@ void weft_channel_prepare(weft_channel_out_t *out);
 /** Read the credit line; also prepares the large ring. */
 void weft_channel_refresh(weft_channel_out_t *out);
 
-/** The packet that comes next has marks, and the receiver has not changed over yet. */
+/** The packet that was peeked at has marks that the receiver heeds. */
 void weft_channel_heed(weft_channel_in_t *in, uint32_t marks);
 
 /** Room for a payload; NULL: none. To be followed by weft_channel_publish. */
@@ -169,6 +176,13 @@ static inline void weft_channel_is_filled(weft_channel_out_t *out, size_t bytes)
         weft_channel_note_filled(out, bytes);
 }
 
+/** Copy a payload of WEFT_STORE_LONG bytes or more to its place, which was reserved, and measure
+ * some of them. Returns the mark for the packet, WEFT_MEASURED or 0. */
+uint32_t weft_channel_fill(weft_channel_out_t *out, void *to, const void *payload, size_t bytes);
+
+/** The packet WEFT_MEASURED that was peeked at took `ns` to read. */
+void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns);
+
 /** Make the reserved packet visible. */
 static inline void weft_channel_publish(weft_channel_out_t *out, const weft_header_t *header)
 {
@@ -189,11 +203,11 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     if (first >> 32 != (uint32_t)(in->slots_taken + 1))
         return false;
     header->kind = (uint8_t)(first >> 24);
-    header->bytes = (uint32_t)first & (WEFT_RING_SLOW - 1);
+    header->bytes = (uint32_t)first & (WEFT_MEASURED - 1);
     header->context = (uint32_t)(slot->second >> 32);
     header->tag = (int32_t)(uint32_t)slot->second;
     *payload = slot->payload;
-    if (__builtin_expect((first & WEFT_MARKS) != 0 && in->channel.large != NULL, 0))
+    if (__builtin_expect((first & in->heeds) != 0, 0))
         weft_channel_heed(in, (uint32_t)first & WEFT_MARKS);
     if (header->bytes > WEFT_SLOT_PAYLOAD) {
         uint32_t skip =

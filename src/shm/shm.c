@@ -91,18 +91,29 @@ static inline __attribute__((always_inline)) void publish_memory(peer_t *peer,
     weft_doorbell_ring(peer->doorbell);
 }
 
+static __attribute__((noinline)) void publish_long(peer_t *peer, const weft_header_t *header,
+                                                   void *to, const void *payload)
+{
+    uint32_t mark = weft_channel_fill(&peer->out, to, payload, header->bytes);
+    peer->out.mark |= mark;
+    publish_memory(peer, header);
+    peer->out.mark &= ~mark;
+}
+
 static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     peer_t *peer = (peer_t *)endpoint;
     void *to = weft_channel_reserve(&peer->out, header->bytes);
     if (__builtin_expect(to == NULL, 0))
         return false;
-    if (header->bytes <= WEFT_SLOT_PAYLOAD) {
-        weft_copy_small(to, payload, header->bytes);
-    } else {
-        weft_copy(to, payload, header->bytes);
-        weft_channel_is_filled(&peer->out, header->bytes);
+    if (header->bytes >= WEFT_STORE_LONG) {
+        publish_long(peer, header, to, payload);
+        return true;
     }
+    if (header->bytes <= WEFT_SLOT_PAYLOAD)
+        weft_copy_small(to, payload, header->bytes);
+    else
+        weft_copy(to, payload, header->bytes);
     publish_memory(peer, header);
     return true;
 }
@@ -307,12 +318,16 @@ static __attribute__((cold)) void note_large_ring(peer_t *peer)
     weft_path_forget(shm.short_choice.kinds, WEFT_SHORT_SIZES, WEFT_PATH_STREAM);
 }
 
-static void sink_sample(peer_t *peer, const weft_header_t *header, const void *payload)
+static void sink_sample(peer_t *peer, const weft_header_t *header, const void *payload,
+                        bool is_of_loss)
 {
     int64_t began_ns = weft_clock_ns();
     shm.sink(peer->process, header, payload);
-    count_lost(peer,
-               weft_ring_loss_of_sample(&peer->loss, header->bytes, weft_clock_ns() - began_ns));
+    int64_t ns = weft_clock_ns() - began_ns;
+    if (is_of_loss)
+        count_lost(peer, weft_ring_loss_of_sample(&peer->loss, header->bytes, ns));
+    if (peer->in.is_measured)
+        weft_channel_show_cost(&peer->in, header->bytes, ns);
 }
 
 static inline int drain_channel(peer_t *peer)
@@ -321,8 +336,9 @@ static inline int drain_channel(peer_t *peer)
     const void *payload;
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
-        if (weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged)
-            sink_sample(peer, &header, payload);
+        bool is_of_loss = weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged;
+        if (__builtin_expect(is_of_loss || peer->in.is_measured, 0))
+            sink_sample(peer, &header, payload, is_of_loss);
         else
             shm.sink(peer->process, &header, payload);
         taken++;
@@ -405,7 +421,8 @@ static void open_peer(int local_rank, int process, bool can_read)
     peer_t *peer = &shm.peers[local_rank];
     weft_channel_t out = weft_segment_channel(&shm.segment, local_rank, shm.local_rank);
     weft_channel_out_init(&peer->out, &out, &peer->endpoint.is_throttled);
-    peer->in.channel = weft_segment_channel(&shm.segment, shm.local_rank, local_rank);
+    weft_channel_t in = weft_segment_channel(&shm.segment, shm.local_rank, local_rank);
+    weft_channel_in_init(&peer->in, &in);
     peer->block = weft_segment_block(&shm.segment, local_rank);
     peer->doorbell = &peer->block->doorbell;
     peer->process = process;

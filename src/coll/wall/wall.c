@@ -168,8 +168,7 @@ static __attribute__((noinline)) bool wait_long(weft_wall_t *wall, int member, i
     return wall->error == MPI_SUCCESS;
 }
 
-/* Of the members `member` to `end` - 1. */
-static inline bool await(weft_wall_t *wall, int member, int end, uint64_t number)
+static inline bool look_and_wait(weft_wall_t *wall, int member, int end, uint64_t number)
 {
     /* tools count every wait that is one */
     int spins = __builtin_expect(weft_waits.watched != 0, 0) ? 0 : wall->spins;
@@ -181,6 +180,23 @@ static inline bool await(weft_wall_t *wall, int member, int end, uint64_t number
             weft_cpu_relax();
     }
     return wait_long(wall, member, end, number);
+}
+
+static __attribute__((noinline)) bool await_and_time(weft_wall_t *wall, int member, int end,
+                                                     uint64_t number)
+{
+    int64_t began_ns = weft_clock_ns();
+    bool is_good = look_and_wait(wall, member, end, number);
+    wall->timing.waited_ns += weft_clock_ns() - began_ns;
+    return is_good;
+}
+
+/* Of the members `member` to `end` - 1. */
+static inline bool await(weft_wall_t *wall, int member, int end, uint64_t number)
+{
+    if (__builtin_expect(wall->timing.is_on, 0))
+        return await_and_time(wall, member, end, number);
+    return look_and_wait(wall, member, end, number);
 }
 
 static __attribute__((noinline)) bool await_all(weft_wall_t *wall, uint64_t number)
@@ -290,15 +306,6 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
     if (__builtin_expect(room != NULL, 1))
         wall->number = number;
     return room;
-}
-
-void weft_wall_copy_sample(weft_wall_t *wall, void *room, const void *from, size_t bytes)
-{
-    int64_t began_ns = weft_clock_ns();
-    weft_copy(room, from, bytes);
-    int64_t lost_ns = weft_ring_loss_of_sample(&wall->loss, bytes, weft_clock_ns() - began_ns);
-    if (!wall->loss.is_fast && wall->ring_bytes < weft_wall_place.ring_bytes)
-        wall->lost_ns += lost_ns;
 }
 
 void weft_wall_post(weft_wall_t *wall)

@@ -28,6 +28,7 @@
 #include "coll/coll.h"
 #include "coll/plan.h"
 #include "runtime/ring_loss.h"
+#include "runtime/store_choice.h"
 #include "runtime/wall_place.h"
 #include "base/copy.h"
 #include "base/least.h"
@@ -51,6 +52,19 @@ typedef struct weft_wall_member {
     const atomic_uint *leaving;
 } weft_wall_member_t;
 
+/** Some calls are measured: what of their time was neither waiting nor writing is reading. */
+typedef struct weft_wall_timing {
+    bool is_on; /* for the call under way */
+    int64_t began_ns, waited_ns, wrote_ns;
+    uint64_t last_long; /* number of the last post before the last long call */
+    /* of the first member: */
+    uint64_t number;            /* before the last call that was measured; 0: none is looked at */
+    uint64_t stamp;             /* of that call, */
+    uint64_t round_stamp;       /* and of those whose costs are compared */
+    int others;                 /* measured calls with another stamp since then */
+    weft_store_choice_t choice; /* for all members */
+} weft_wall_timing_t;
+
 struct weft_wall {
     weft_comm_t *comm;   /* NULL: it uses the wall no more */
     bool owes_post;      /* then: the last post has not been made yet */
@@ -72,9 +86,10 @@ struct weft_wall {
     size_t chunk;                     /* the most bytes of a post, a multiple of 64 */
     weft_ring_loss_t loss;            /* while a part of the ring is in use; */
     int64_t lost_ns;                  /* so far */
-    uint64_t lacks;                   /* posts of this number, for room, while it is_trying */
-    weft_list_t pending;              /* the nonblocking calls, in their order */
-    weft_link_t busy;                 /* in the list of walls with such calls */
+    weft_wall_timing_t timing;
+    uint64_t lacks;      /* posts of this number, for room, while it is_trying */
+    weft_list_t pending; /* the nonblocking calls, in their order */
+    weft_link_t busy;    /* in the list of walls with such calls */
     weft_wall_member_t members[];
 };
 
@@ -167,8 +182,17 @@ bool weft_wall_is_in_vain(weft_wall_t *wall, int member, uint64_t number);
 /** Have all members made their posts up to this number? */
 bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number);
 
-/** Copy as weft_wall_copy_in() does, and note how much a small ring has cost. */
-void weft_wall_copy_sample(weft_wall_t *wall, void *room, const void *from, size_t bytes);
+/** What weft_wall_copy_in() does for WEFT_STORE_LONG bytes and more. */
+void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes);
+
+/** The wall has its members. */
+void weft_wall_store_open(weft_wall_t *wall);
+
+/** A call with long data begins, of which all members know the size: it may be measured. */
+void weft_wall_begin_long(weft_wall_t *wall);
+
+/** The call that is measured ends. */
+void weft_wall_end_measured(weft_wall_t *wall);
 
 /* ---- for algorithms ---- */
 
@@ -176,13 +200,19 @@ void weft_wall_copy_sample(weft_wall_t *wall, void *room, const void *from, size
  * is_trying, there is no room yet. */
 void *weft_wall_room(weft_wall_t *wall, size_t bytes);
 
-/** Copy contiguous data of `bytes` bytes into the room of a post; some of them are measured. */
+/** Copy contiguous data of `bytes` bytes into the room of a post. */
 static inline void weft_wall_copy_in(weft_wall_t *wall, void *room, const void *from, size_t bytes)
 {
-    if (weft_ring_loss_is_sample(&wall->loss, bytes))
-        weft_wall_copy_sample(wall, room, from, bytes);
+    if (bytes >= WEFT_STORE_LONG)
+        weft_wall_copy_long(wall, room, from, bytes);
     else
         weft_copy(room, from, bytes);
+}
+
+/** The bytes in the stamp of the call under way. */
+static inline size_t weft_wall_stamped(const weft_wall_t *wall)
+{
+    return wall->stamp & ((UINT64_C(1) << WEFT_STAMP_SHIFT) - 1);
 }
 
 /** Make the post. */

@@ -213,6 +213,7 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     use_ring(wall);
     for (int i = 0; i < comm->size; i++)
         add_member(wall, i);
+    weft_wall_store_open(wall);
     walls[wall->index] = wall;
     WEFT_LOG(WEFT_DEBUG, "coll", "wall %d for %d ranks, chunks of %zu bytes", wall->index,
              wall->size, wall->chunk);

@@ -84,12 +84,16 @@ static inline __attribute__((always_inline)) int weft_wall_do_steps(const weft_w
 {
     weft_wall_t *wall = call->wall;
     its->begin(call);
+    if (weft_wall_stamped(wall) >= WEFT_STORE_LONG && call->streams == NULL)
+        weft_wall_begin_long(wall);
     for (; call->step < call->steps; call->step++) {
         if (!its->post(call) ||
             (call->first < call->end && !weft_wall_await(wall, call->first, call->end)) ||
             !its->take(call))
             break;
     }
+    if (__builtin_expect(wall->timing.is_on, 0))
+        weft_wall_end_measured(wall);
     return wall->error;
 }
 

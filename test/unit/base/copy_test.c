@@ -91,10 +91,40 @@ static void distances_are_those_within_a_page(void **state)
     assert_false(weft_copy_distance(at - 1, at) < WEFT_COPY_BEHIND);
 }
 
+/* From and to all places in a line; nothing beside. */
+static void nontemporal_copies_are_whole(weft_copy_fn_t copy)
+{
+    for (size_t bytes = 0; bytes <= 1000; bytes++) {
+        size_t to = GUARD + bytes * 7 % LINE;
+        memset(target, 0xa5, sizeof(target));
+        copy(target + to, source + bytes % LINE, bytes);
+        for (size_t i = 0; i < GUARD; i++) {
+            assert_int_equal(target[to - 1 - i], 0xa5);
+            assert_int_equal(target[to + bytes + i], 0xa5);
+        }
+        assert_memory_equal(target + to, source + bytes % LINE, bytes);
+    }
+}
+
+static void nontemporal_kernels_copy_everything(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    nontemporal_copies_are_whole(weft_copy_nontemporal_base);
+    if (weft_simd_is_available(WEFT_SIMD_AVX2))
+        nontemporal_copies_are_whole(weft_copy_nontemporal_avx2);
+    if (weft_simd_is_available(WEFT_SIMD_AVX512))
+        nontemporal_copies_are_whole(weft_copy_nontemporal_avx512);
+#else
+    assert_null(weft_copy_nontemporal);
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_copy_everything),
+        cmocka_unit_test(nontemporal_kernels_copy_everything),
         cmocka_unit_test(distances_are_those_within_a_page),
         cmocka_unit_test(a_place_is_copied_to_itself),
     };

@@ -41,7 +41,7 @@ static void open_channel(uint32_t packets)
     memset(slots, 0, sizeof(slots));
     memset(&credit, 0, sizeof(credit));
     weft_channel_out_init(&out, &channel, &is_throttled);
-    in = (weft_channel_in_t){.channel = channel};
+    weft_channel_in_init(&in, &channel);
     out.slots_sent = in.slots_taken = in.slots_told = packets;
     out.slots_limit = packets + WEFT_SLOTS;
     credit.slots = packets;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How long data are stored on a wall (runtime/store_choice.h says which ways there are). The first
+ * member decides for all, and shows that to them. Some calls are measured: each member notes how
+ * long it wrote, and how long it read, and shows both. When the first member comes to the next call
+ * that is measured, it takes the slowest of each. Calls are compared with calls of the same stamp
+ * only.
+ *
+ * Which calls are measured follows from the number of posts before them, which is the same at all
+ * members: one is when that number has reached another multiple of 16, or of 2 at first and during
+ * a try. If the members see the beginning of a try at different calls, costs of one call are
+ * missing, and that call does not count.
+ */
+#include "coll/wall/wall.h"
+
+#include "base/clock.h"
+
+enum {
+    STORES_WAY = 1,  /* in what is shown: a weft_store_t, */
+    STORES_KEEN = 2, /* and whether samples are close together */
+    APART_SHIFT = 4,
+    APART_KEEN_SHIFT = 1,
+    OTHERS_MOST = 32, /* measured calls of other stamps, before these are looked at instead */
+};
+
+/* The word that a member shows. */
+enum { NS_UNIT = 8, COST_BITS = 20, COST_MOST = (1 << COST_BITS) - 1, NUMBER_SHIFT = 40 };
+
+static unsigned shown_stores(const weft_wall_t *wall)
+{
+    return atomic_load_explicit(&wall->members[0].strip->state.stores, memory_order_relaxed);
+}
+
+static void show_stores(weft_wall_t *wall)
+{
+    const weft_store_choice_t *choice = &wall->timing.choice;
+    atomic_store_explicit(&wall->strip->state.stores,
+                          (unsigned)choice->way | (weft_store_is_keen(choice) ? STORES_KEEN : 0U),
+                          memory_order_relaxed);
+}
+
+void weft_wall_store_open(weft_wall_t *wall)
+{
+    wall->timing.last_long = wall->number;
+    weft_store_open(&wall->timing.choice);
+    if (wall->rank == 0)
+        show_stores(wall);
+}
+
+/* ---- writing ---- */
+
+void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes)
+{
+    weft_store_t way = (weft_store_t)(shown_stores(wall) & STORES_WAY);
+    bool is_of_loss = weft_ring_loss_is_sample(&wall->loss, bytes);
+    if (!is_of_loss && !wall->timing.is_on) {
+        weft_store_copy(way, room, from, bytes);
+        return;
+    }
+    int64_t began_ns = weft_clock_ns();
+    weft_store_copy(way, room, from, bytes);
+    int64_t ns = weft_clock_ns() - began_ns;
+    wall->timing.wrote_ns += ns;
+    int64_t lost_ns = is_of_loss ? weft_ring_loss_of_sample(&wall->loss, bytes, ns) : 0;
+    if (!wall->loss.is_fast && wall->ring_bytes < weft_wall_place.ring_bytes)
+        wall->lost_ns += lost_ns;
+}
+
+/* ---- the costs of a call ---- */
+
+static uint64_t shown_ns(int64_t ns)
+{
+    uint64_t units = ns > 0 ? (uint64_t)ns / NS_UNIT : 0;
+    return units < COST_MOST ? units : COST_MOST;
+}
+
+static uint64_t shown_number(uint64_t number)
+{
+    return number << NUMBER_SHIFT >> NUMBER_SHIFT;
+}
+
+static float cost_of(uint64_t units, size_t bytes)
+{
+    return weft_store_per_kib((int64_t)(units & COST_MOST) * NS_UNIT, bytes);
+}
+
+void weft_wall_end_measured(weft_wall_t *wall)
+{
+    weft_wall_timing_t *timing = &wall->timing;
+    int64_t read_ns = weft_clock_ns() - timing->began_ns - timing->waited_ns - timing->wrote_ns;
+    timing->is_on = false;
+    atomic_store_explicit(&wall->strip->state.cost,
+                          shown_number(timing->number) << NUMBER_SHIFT |
+                              shown_ns(timing->wrote_ns) << COST_BITS | shown_ns(read_ns),
+                          memory_order_relaxed);
+}
+
+/* The slowest member's. False: one has not shown what this call took, or shows a later one. */
+static bool costs_of_all(const weft_wall_t *wall, weft_store_cost_t *out)
+{
+    size_t bytes = wall->timing.stamp & ((UINT64_C(1) << WEFT_STAMP_SHIFT) - 1);
+    *out = (weft_store_cost_t){0, 0};
+    for (int i = 0; i < wall->size; i++) {
+        uint64_t shown =
+            atomic_load_explicit(&wall->members[i].strip->state.cost, memory_order_relaxed);
+        if (shown >> NUMBER_SHIFT != shown_number(wall->timing.number))
+            return false;
+        float write = cost_of(shown >> COST_BITS, bytes), read = cost_of(shown, bytes);
+        out->write = write > out->write ? write : out->write;
+        out->read = read > out->read ? read : out->read;
+    }
+    return true;
+}
+
+/* Is the call that was measured one of those that are compared? */
+static bool is_comparable(weft_wall_timing_t *timing)
+{
+    weft_store_choice_t *choice = &timing->choice;
+    bool is_first = choice->samples == 0 && !choice->is_try;
+    if (is_first || timing->stamp == timing->round_stamp) {
+        timing->round_stamp = timing->stamp;
+        timing->others = 0;
+        return true;
+    }
+    if (++timing->others > OTHERS_MOST)
+        weft_store_restart(choice);
+    return false;
+}
+
+static void look_at_costs(weft_wall_t *wall)
+{
+    weft_store_cost_t cost;
+    if (costs_of_all(wall, &cost) && is_comparable(&wall->timing))
+        weft_store_note(&wall->timing.choice, cost);
+    show_stores(wall);
+}
+
+void weft_wall_begin_long(weft_wall_t *wall)
+{
+    weft_wall_timing_t *timing = &wall->timing;
+    int shift = (shown_stores(wall) & STORES_KEEN) != 0 ? APART_KEEN_SHIFT : APART_SHIFT;
+    bool is_measured = wall->number >> shift != timing->last_long >> shift;
+    timing->last_long = wall->number;
+    if (!is_measured)
+        return;
+    if (wall->rank == 0 && timing->number != 0)
+        look_at_costs(wall);
+    timing->number = wall->number;
+    timing->stamp = wall->stamp;
+    timing->waited_ns = timing->wrote_ns = 0;
+    timing->is_on = true;
+    timing->began_ns = weft_clock_ns();
+}
