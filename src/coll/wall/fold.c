@@ -21,7 +21,8 @@ static void fold_block(const weft_fold_t *its, weft_reduce3_fn_t kernel, size_t 
 }
 
 /* Block by block; copy: NULL, or where a second copy of the result goes. */
-static void fold_blocks(const weft_fold_t *its, size_t block, char *out, char *copy)
+static void fold_blocks(const weft_fold_t *its, size_t block, char *out, char *copy,
+                        weft_store_t way)
 {
     weft_reduce3_fn_t kernel = weft_op_kernel3(its->op, its->type);
     size_t size = its->type->size;
@@ -29,7 +30,7 @@ static void fold_blocks(const weft_fold_t *its, size_t block, char *out, char *c
         size_t count = weft_least(its->count - first, block);
         fold_block(its, kernel, first, count, out);
         if (copy != NULL)
-            weft_copy(copy + first * size, out + first * size, count * size);
+            weft_store_copy(way, copy + first * size, out + first * size, count * size);
     }
 }
 
@@ -38,13 +39,13 @@ void weft_fold(const weft_fold_t *its, void *out)
     if (its->operands == 1)
         memmove(out, its->at[0], its->count * its->type->size);
     else
-        fold_blocks(its, its->operands == 2 ? its->count : BLOCK_BYTES / its->type->size, out,
-                    NULL);
+        fold_blocks(its, its->operands == 2 ? its->count : BLOCK_BYTES / its->type->size, out, NULL,
+                    WEFT_STORE_CACHED);
 }
 
-void weft_fold_twice(const weft_fold_t *its, void *out, void *copy)
+void weft_fold_twice(const weft_fold_t *its, void *out, void *copy, weft_store_t way)
 {
-    fold_blocks(its, COPIED_BYTES / its->type->size, out, copy);
+    fold_blocks(its, COPIED_BYTES / its->type->size, out, copy, way);
 }
 
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset)

@@ -20,9 +20,9 @@ typedef struct weft_fold {
 /** out = at[0] op at[1] op ...; `out` may be at[0] or at[1]. */
 void weft_fold(const weft_fold_t *its, void *out);
 
-/** The same of two operands or more, to two places: what is copied to the second is still in the
- * nearest cache, and `copy` may be any at[i]. */
-void weft_fold_twice(const weft_fold_t *its, void *out, void *copy);
+/** The same of two operands or more, to two places: what is copied to the second, in this way, is
+ * still in the nearest cache, and `copy` may be any at[i]. */
+void weft_fold_twice(const weft_fold_t *its, void *out, void *copy, weft_store_t way);
 
 /** The operands of the members up to `its->operands` - 1, from their posts of this number, which
  * are there. Each has `bytes` bytes, and its elements begin `offset` bytes behind the start. False:

@@ -182,6 +182,9 @@ bool weft_wall_is_in_vain(weft_wall_t *wall, int member, uint64_t number);
 /** Have all members made their posts up to this number? */
 bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number);
 
+/** How long data are to be stored now, as the first member shows. */
+weft_store_t weft_wall_stores(const weft_wall_t *wall);
+
 /** What weft_wall_copy_in() does for WEFT_STORE_LONG bytes and more. */
 void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes);
 

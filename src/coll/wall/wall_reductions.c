@@ -127,9 +127,9 @@ static bool post_operands(const weft_wall_call_t *call, const wall_slice_t *its)
 static void fold_slice(const weft_wall_call_t *call, const weft_fold_t *fold, char *room, char *out)
 {
     if (weft_fold_has_input(call->args, call->wall->rank))
-        weft_fold_twice(fold, out, room);
+        weft_fold_twice(fold, out, room, weft_wall_stores(call->wall));
     else
-        weft_fold_twice(fold, room, out);
+        weft_fold_twice(fold, room, out, WEFT_STORE_CACHED);
 }
 
 static bool post_result(const weft_wall_call_t *call, const wall_slice_t *its, bool has_result)

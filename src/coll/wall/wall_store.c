@@ -49,9 +49,14 @@ void weft_wall_store_open(weft_wall_t *wall)
 
 /* ---- writing ---- */
 
+weft_store_t weft_wall_stores(const weft_wall_t *wall)
+{
+    return (weft_store_t)(shown_stores(wall) & STORES_WAY);
+}
+
 void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes)
 {
-    weft_store_t way = (weft_store_t)(shown_stores(wall) & STORES_WAY);
+    weft_store_t way = weft_wall_stores(wall);
     bool is_of_loss = weft_ring_loss_is_sample(&wall->loss, bytes);
     if (!is_of_loss && !wall->timing.is_on) {
         weft_store_copy(way, room, from, bytes);
