@@ -24,6 +24,7 @@
 
 enum {
     SIM_DEVICES_MAX = 64,
+    SIM_CONNECTIONS_MAX = 32,
     SIM_GRANULE = 2 << 20 /* bytes that memory is mapped by, as on real devices */
 };
 
@@ -51,9 +52,11 @@ typedef struct sim_options {
     unsigned version;    /* that cuDriverGetVersion tells */
     bool watchdog;       /* devices say that they end kernels that run long */
     bool fabric, lazy, tell, count;
-    char peers[128];    /* all, none, or pairs like 0-1+2-3 */
-    char peers_lie[64]; /* pairs likewise; "": none */
-    char kernels[1024]; /* path of the kernels; "": beside this library */
+    unsigned connections; /* hardware queues that the streams of a device share; 0: one for each */
+    unsigned strict;      /* 1: calls wait for a whole device, and keep other calls out meanwhile */
+    char peers[128];      /* all, none, or pairs like 0-1+2-3 */
+    char peers_lie[64];   /* pairs likewise; "": none */
+    char kernels[1024];   /* path of the kernels; "": beside this library */
     sim_failure_t failures[16];
     unsigned failure_count;
 } sim_options_t;
@@ -72,6 +75,8 @@ uint64_t sim_random(void);
 unsigned sim_rank(void);
 
 /* ---- sim_entry.c ---- */
+
+typedef struct sim_device sim_device_t;
 
 /** Begins the call `name`. Takes the lock even if it returns an error, which it does for a planned
  * failure, before cuInit, and inside a host function. */
@@ -93,6 +98,13 @@ void sim_condition_init(pthread_cond_t *condition);
 void sim_host_function(bool begins);
 /** Nanoseconds of the monotonic clock. */
 uint64_t sim_now(void);
+/** With `strict`, the calls of other threads wait from here to sim_admit(), while this call waits
+ * for the work of a device. */
+void sim_exclude(const sim_device_t *device);
+void sim_admit(void);
+/** Reports a stream that waits for the value of a word, if a call waits for its device for a long
+ * time. */
+void sim_report_wait(const sim_device_t *device, const void *at, uint64_t value);
 /** A number that this process has not given before. */
 uint64_t sim_next_id(void);
 /** Prints to stderr and aborts the program, where the simulator cannot go on. */
@@ -138,15 +150,17 @@ typedef struct sim_context sim_context_t;
 typedef struct sim_stream sim_stream_t;
 typedef struct sim_pool sim_pool_t;
 
-typedef struct sim_device {
+struct sim_device {
     int ordinal; /* as this process counts */
     int index;   /* as the host counts */
     CUuuid uuid;
     size_t used; /* bytes that this process has allocated */
     sim_context_t *primary;
     unsigned primary_uses, primary_flags;
+    unsigned streams; /* made so far */
+    struct sim_op *last_in_queue[SIM_CONNECTIONS_MAX];
     sim_pool_t *default_pool, *pool;
-} sim_device_t;
+};
 
 struct sim_context {
     sim_object_t object;

@@ -56,10 +56,52 @@ static __attribute__((destructor)) void tell_counts(void)
         fprintf(stderr, "simcuda: %s %lu\n", counts[i].name, counts[i].calls);
 }
 
+/* ---- calls that keep others out ---- */
+
+enum { REPORT_MS = 4000 }; /* after so long a time it is probably for ever */
+
+static _Thread_local const char *this_call;
+static pthread_cond_t admission = PTHREAD_COND_INITIALIZER;
+static struct {
+    const char *call; /* NULL: none */
+    const sim_device_t *device;
+    uint64_t since_ns;
+    bool is_reported;
+} exclusive;
+
+void sim_exclude(const sim_device_t *device)
+{
+    exclusive.call = this_call;
+    exclusive.device = device;
+    exclusive.since_ns = sim_now();
+    exclusive.is_reported = false;
+}
+
+void sim_admit(void)
+{
+    exclusive.call = NULL;
+    pthread_cond_broadcast(&admission);
+}
+
+void sim_report_wait(const sim_device_t *device, const void *at, uint64_t value)
+{
+    if (exclusive.call == NULL || exclusive.device != device || exclusive.is_reported ||
+        sim_now() - exclusive.since_ns < (uint64_t)REPORT_MS * 1000000)
+        return;
+    exclusive.is_reported = true;
+    fprintf(stderr,
+            "simcuda: %s waits for all streams of device %d, and keeps other calls out; a stream "
+            "there waits until the word at %p has come to %llu\n",
+            exclusive.call, device->ordinal, at, (unsigned long long)value);
+}
+
 CUresult sim_begin_early(const char *name)
 {
     const sim_options_t *options = sim_options();
     sim_lock();
+    while (exclusive.call != NULL)
+        sim_wait(&admission);
+    this_call = name;
     if (options->tell || options->count)
         sim_count(name);
     return sim_planned_failure(name);

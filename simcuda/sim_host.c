@@ -57,6 +57,7 @@ static CUresult alloc_host(void **out, size_t bytes, unsigned flags)
         return result;
     if (out == NULL || bytes == 0 || (flags & ~known) != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    sim_quiesce_device(context->device);
     sim_range_t range = {.bytes = bytes,
                          .what = SIM_PINNED,
                          .context = context,
@@ -92,7 +93,7 @@ static CUresult free_host(void *memory)
     sim_range_t *range = sim_range_at((uintptr_t)memory);
     if (range == NULL || range->what != SIM_PINNED)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_context_drain(range->context);
+    sim_quiesce(range->context);
     range = sim_range_at((uintptr_t)memory);
     if (range != NULL)
         sim_host_free(range);
@@ -139,6 +140,7 @@ static CUresult register_host(void *memory, size_t bytes, unsigned flags)
         return CUDA_ERROR_INVALID_VALUE;
     if (sim_range_overlaps(start, bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    sim_quiesce_device(context->device);
     sim_range_add(&(sim_range_t){.start = start,
                                  .bytes = bytes,
                                  .what = SIM_REGISTERED,
@@ -166,7 +168,7 @@ static CUresult unregister_host(void *memory)
     sim_range_t *range = sim_range_at((uintptr_t)memory);
     if (range == NULL || range->what != SIM_REGISTERED)
         return memory == NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    sim_context_drain(range->context);
+    sim_quiesce(range->context);
     range = sim_range_at((uintptr_t)memory);
     if (range != NULL)
         sim_host_free(range);
@@ -218,6 +220,7 @@ static CUresult alloc_managed(CUdeviceptr *out, size_t bytes, unsigned flags)
         return result;
     if (out == NULL || bytes == 0 || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
+    sim_quiesce_device(context->device);
     sim_range_t range = {.bytes = bytes,
                          .what = SIM_MANAGED,
                          .context = context,

@@ -139,6 +139,7 @@ static CUresult import_memory(CUdeviceptr *out, const CUipcMemHandle *handle, un
         return result;
     if (out == NULL || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
         return CUDA_ERROR_INVALID_VALUE;
+    sim_quiesce_device(context->device);
     memcpy(&token, handle, sizeof(token));
     result = may_open(context, &token);
     if (result != CUDA_SUCCESS)
@@ -189,7 +190,7 @@ static CUresult close_memory(CUdeviceptr address)
     sim_range_t *range = sim_range_at(address);
     if (range == NULL || range->what != SIM_IMPORTED)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_context_drain(range->context);
+    sim_quiesce(range->context);
     range = sim_range_at(address);
     if (range != NULL && range->what == SIM_IMPORTED && --range->opens == 0)
         sim_import_close(range);

@@ -47,6 +47,13 @@ static void store(void *at, uint64_t value, bool is_wide)
         __atomic_store_n((uint32_t *)at, (uint32_t)value, __ATOMIC_RELEASE);
 }
 
+static void report_wait(const sim_context_t *context, const void *at, uint64_t value)
+{
+    sim_lock();
+    sim_report_wait(context->device, at, value);
+    sim_unlock();
+}
+
 static CUresult run_memop(const sim_context_t *context, const CUstreamBatchMemOpParams *op)
 {
     bool is_wait = op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
@@ -61,8 +68,12 @@ static CUresult run_memop(const sim_context_t *context, const CUstreamBatchMemOp
         return CUDA_SUCCESS;
     if (!may_touch(context, address, is_wide ? 8 : 4))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
-    while (is_wait && !is_met(load(at, is_wide), value, op->waitValue.flags, is_wide))
+    for (unsigned naps = 1;
+         is_wait && !is_met(load(at, is_wide), value, op->waitValue.flags, is_wide); naps++) {
         usleep(20);
+        if (naps % 1024 == 0)
+            report_wait(context, at, value);
+    }
     if (!is_wait)
         store(at, value, is_wide);
     return CUDA_SUCCESS;

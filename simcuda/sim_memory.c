@@ -174,6 +174,7 @@ static CUresult alloc_device(size_t bytes, CUdeviceptr *out)
         return CUDA_ERROR_INVALID_VALUE;
     if (bytes > sim_options()->memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
+    sim_quiesce_device(context->device);
     sim_range_t range = {.bytes = bytes,
                          .what = SIM_DEVICE_MEMORY,
                          .context = context,
@@ -201,7 +202,8 @@ static void free_device(sim_range_t *range)
         release_block(block);
 }
 
-/* Waits for the work that is queued in the context, as real drivers do in practice. */
+/* Waits for the work that is queued in the context, as real drivers do in practice; but not for
+ * memory of pools (Programming Guide, "Stream Ordered Memory Allocator", about cudaFree). */
 static CUresult free_at(CUdeviceptr address)
 {
     sim_context_t *context;
@@ -213,7 +215,8 @@ static CUresult free_at(CUdeviceptr address)
     const sim_range_t *range = sim_range_at(address);
     if (range == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    sim_context_drain(range->context == NULL ? context : range->context);
+    if (range->what != SIM_POOLED)
+        sim_quiesce(range->context == NULL ? context : range->context);
     return sim_memory_free(address);
 }
 

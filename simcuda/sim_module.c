@@ -99,7 +99,7 @@ void sim_function_load(sim_function_t *function, sim_context_t *context)
 {
     if (function->is_loaded)
         return;
-    sim_context_drain(context);
+    sim_quiesce(context);
     function->is_loaded = true;
 }
 

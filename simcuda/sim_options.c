@@ -29,6 +29,8 @@ static const struct {
     {"multicast", NULL, &options.multicast, NULL, 0},
     {"version", NULL, &options.version, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
+    {"strict", NULL, &options.strict, NULL, 0},
+    {"connections", NULL, &options.connections, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
     {"watchdog", &options.watchdog, NULL, NULL, 0},
     {"lazy", &options.lazy, NULL, NULL, 0},
@@ -148,6 +150,11 @@ static void read_options(void)
     free(copy);
     if (options.devices > SIM_DEVICES_MAX)
         sim_die("SIMCUDA: devices=%u: at most %d", options.devices, SIM_DEVICES_MAX);
+    const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    if (options.connections > 0 && connections != NULL)
+        options.connections = whole_number("CUDA_DEVICE_MAX_CONNECTIONS", connections);
+    if (options.connections > SIM_CONNECTIONS_MAX)
+        sim_die("SIMCUDA: connections=%u: at most %d", options.connections, SIM_CONNECTIONS_MAX);
 }
 
 const sim_options_t *sim_options(void)

@@ -66,6 +66,8 @@ static void hurry(sim_op_t *op)
         before->is_wanted = true;
         for (size_t i = 0; i < before->await_count; i++)
             hurry(before->awaits[i]);
+        if (before->before != NULL)
+            hurry(before->before);
     }
     pthread_cond_signal(&op->stream->has_work);
 }
@@ -104,6 +106,39 @@ static void await_others(sim_op_t *op)
     op->await_count = 0;
 }
 
+/* ---- hardware queues ---- */
+
+static void enter_queue(sim_stream_t *stream, sim_op_t *op)
+{
+    unsigned queues = sim_options()->connections;
+    if (queues == 0)
+        return;
+    sim_op_t **last = &stream->context->device->last_in_queue[stream->queue % queues];
+    if (*last == NULL || (*last)->has_passed || (*last)->stream == stream)
+        sim_op_release(*last);
+    else
+        op->before = *last;
+    *last = sim_op_retain(op);
+}
+
+static void await_turn(sim_op_t *op)
+{
+    sim_op_t *before = op->before;
+    if (before == NULL)
+        return;
+    while (!before->has_passed)
+        sim_wait(&some_done);
+    op->before = NULL;
+    sim_op_release(before);
+}
+
+static void leave_queue(sim_op_t *op)
+{
+    op->has_passed = true;
+    if (sim_options()->connections > 0)
+        pthread_cond_broadcast(&some_done);
+}
+
 /* After an error a context does no more work. */
 static void do_work(sim_work_t *work)
 {
@@ -119,6 +154,7 @@ static void do_work(sim_work_t *work)
 static void conclude(sim_stream_t *stream, sim_op_t *op)
 {
     op->is_done = true;
+    op->has_passed = true;
     op->done_ns = sim_now();
     stream->first = op->next;
     op->next = NULL;
@@ -140,7 +176,10 @@ static void *serve(void *argument)
         if (op == NULL)
             break;
         dawdle(stream, op);
+        await_turn(op);
         await_others(op);
+        if (op->work == NULL || op->work->type != CU_GRAPH_NODE_TYPE_BATCH_MEM_OP)
+            leave_queue(op);
         do_work(op->work);
         conclude(stream, op);
     }
@@ -215,6 +254,7 @@ void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_
         .references = 2, .stream = stream, .work = work, .late_until_ns = late_until(is_idle)};
     add_await(op, awaited);
     await_legacy(stream, op);
+    enter_queue(stream, op);
     if (is_idle)
         stream->first = op;
     else
@@ -273,30 +313,72 @@ static sim_op_t *early_of(const sim_stream_t *stream)
     return stream->early;
 }
 
-/* Streams may come and go while it waits. */
-static void await_each(sim_context_t *context, sim_op_t *(*of)(const sim_stream_t *stream))
+/* Ops to wait for; streams may come and go meanwhile. */
+typedef struct ops {
+    sim_op_t **list;
+    size_t count;
+} ops_t;
+
+static void gather(ops_t *ops, const sim_context_t *context,
+                   sim_op_t *(*of)(const sim_stream_t *stream))
 {
-    size_t count = 0;
-    for (sim_stream_t *stream = context->streams; stream != NULL; stream = stream->next_in_context)
-        count += of(stream) != NULL;
-    sim_op_t **ops = sim_alloc(count * sizeof(*ops));
-    count = 0;
     for (sim_stream_t *stream = context->streams; stream != NULL;
          stream = stream->next_in_context) {
-        if (of(stream) != NULL)
-            ops[count++] = sim_op_retain(of(stream));
+        if (of(stream) == NULL)
+            continue;
+        ops->list = realloc(ops->list, (ops->count + 1) * sizeof(sim_op_t *));
+        if (ops->list == NULL)
+            sim_die("no memory to wait for %zu streams", ops->count + 1);
+        ops->list[ops->count++] = sim_op_retain(of(stream));
     }
-    for (size_t i = 0; i < count; i++) {
-        sim_op_wait(ops[i]);
-        sim_op_release(ops[i]);
+}
+
+static void await_all(ops_t *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        sim_op_wait(ops->list[i]);
+        sim_op_release(ops->list[i]);
     }
-    free(ops);
+    free(ops->list);
 }
 
 CUresult sim_context_drain(sim_context_t *context)
 {
-    await_each(context, last_of);
+    ops_t ops = {NULL, 0};
+    gather(&ops, context, last_of);
+    await_all(&ops);
     return context->error;
+}
+
+typedef struct work_of_device {
+    const sim_device_t *device;
+    ops_t ops;
+} work_of_device_t;
+
+static void gather_if_on(void *context, void *data)
+{
+    work_of_device_t *work = data;
+    if (((sim_context_t *)context)->device == work->device)
+        gather(&work->ops, context, last_of);
+}
+
+void sim_quiesce_device(const sim_device_t *device)
+{
+    work_of_device_t work = {device, {NULL, 0}};
+    if (!sim_options()->strict || device == NULL)
+        return;
+    sim_object_each(SIM_CONTEXT, gather_if_on, &work);
+    sim_exclude(device);
+    await_all(&work.ops);
+    sim_admit();
+}
+
+void sim_quiesce(sim_context_t *context)
+{
+    if (sim_options()->strict)
+        sim_quiesce_device(context->device);
+    else
+        sim_context_drain(context);
 }
 
 void sim_returns_early(sim_stream_t *stream)
@@ -309,7 +391,9 @@ void sim_returns_early(sim_stream_t *stream)
 
 void sim_await_early(sim_context_t *context)
 {
-    await_each(context, early_of);
+    ops_t ops = {NULL, 0};
+    gather(&ops, context, early_of);
+    await_all(&ops);
 }
 
 /* ---- ending ---- */

@@ -10,6 +10,9 @@
  *                            |
  *                            +-- awaits ops of other streams: events, the legacy stream
  *
+ * With SIMCUDA's connections streams share queues of the hardware. The ops of a queue begin in the
+ * order in which they were given to it, and one that waits for a value holds up those behind it.
+ *
  * Functions declared here are called with the lock held unless their comment says otherwise. */
 #ifndef SIMCUDA_SIM_STREAM_H
 #define SIMCUDA_SIM_STREAM_H
@@ -36,8 +39,10 @@ struct sim_op {
     sim_work_t *work;     /* NULL: a marker */
     sim_op_t **awaits;    /* ops that must be done before it */
     size_t await_count;
+    sim_op_t *before; /* of another stream, but of the same hardware queue; NULL: none */
     sim_op_t *next;
     bool is_wanted, is_done;
+    bool has_passed; /* it is out of the hardware queue */
     uint64_t late_until_ns, done_ns;
 };
 
@@ -48,6 +53,7 @@ struct sim_stream {
     unsigned flags;
     int priority;
     uint64_t id;
+    unsigned queue; /* the hardware queue; no meaning where each stream has its own */
     bool is_legacy, is_per_thread, has_thread, is_destroyed;
     sim_op_t *first, *last; /* last: stays when it is done; NULL: there has been none */
     sim_op_t *early; /* the last one of a synchronous call that returned before it was done */
@@ -89,6 +95,11 @@ void sim_op_wait(sim_op_t *op);
 void sim_op_asked(sim_op_t *op);
 /** Waits for all that is queued in a context; its sticky error. */
 CUresult sim_context_drain(sim_context_t *context);
+/** What calls do that wait for the work of a context: with `strict` they wait for that of all
+ * contexts of its device, and keep other calls out meanwhile. */
+void sim_quiesce(sim_context_t *context);
+/** The same for calls that wait with `strict` only. */
+void sim_quiesce_device(const sim_device_t *device);
 /** What was given to this stream last is of a synchronous call that returns before it is done. */
 void sim_returns_early(sim_stream_t *stream);
 /** Waits for the work of all such calls in a context, and what was queued before it. */

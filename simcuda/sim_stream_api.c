@@ -11,6 +11,7 @@ static sim_stream_t *create_stream(sim_context_t *context, unsigned flags, int p
     stream->flags = flags;
     stream->priority = priority;
     stream->id = sim_next_id();
+    stream->queue = context->device->streams++;
     sim_condition_init(&stream->has_work);
     stream->next_in_context = context->streams;
     context->streams = stream;
@@ -108,6 +109,7 @@ static CUresult create_in_current(CUstream *out, unsigned flags, int priority)
         return result;
     if (out == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0)
         return CUDA_ERROR_INVALID_VALUE;
+    sim_quiesce_device(context->device);
     *out = (CUstream)create_stream(context, flags,
                                    priority > 0    ? 0
                                    : priority < -5 ? -5

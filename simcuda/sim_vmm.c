@@ -252,6 +252,7 @@ static CUresult map_range(uintptr_t start, size_t bytes, size_t offset, sim_memo
     if (memory == NULL || offset != 0 || !is_whole(bytes) || bytes > memory->bytes ||
         start % SIM_GRANULE != 0 || !is_reserved(start, bytes) || sim_range_overlaps(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
+    sim_quiesce_device(memory->device);
     memory->mappings++;
     if (memory->team != NULL)
         sim_team_wait(memory->team);
@@ -293,10 +294,26 @@ static bool is_made_of_mappings(uintptr_t start, size_t bytes)
     return start == end;
 }
 
+/* Waits for the devices that may access the mappings. */
+static void await_users(uintptr_t start, size_t bytes)
+{
+    uint64_t users = 0;
+    for (uintptr_t end = start + bytes; start < end;) {
+        const sim_range_t *range = sim_range_at(start);
+        users |= range->readers | range->writers;
+        start += range->bytes;
+    }
+    for (int ordinal = 0; ordinal < sim_device_count(); ordinal++) {
+        if ((users >> ordinal & 1) != 0)
+            sim_quiesce_device(sim_device(ordinal));
+    }
+}
+
 static CUresult unmap_range(uintptr_t start, size_t bytes)
 {
     if (bytes == 0 || !is_made_of_mappings(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
+    await_users(start, bytes);
     for (uintptr_t end = start + bytes; start < end;) {
         sim_range_t *range = sim_range_at(start);
         sim_memory_t *memory = range->memory;
@@ -366,6 +383,8 @@ static CUresult set_access(uintptr_t start, size_t bytes, const CUmemAccessDesc 
     if (list == NULL || count == 0 || bytes == 0 || !is_made_of_mappings(start, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < count; i++)
+        sim_quiesce_device(sim_device(list[i].location.id));
     for (uintptr_t end = start + bytes; start < end && result == CUDA_SUCCESS;) {
         sim_range_t *range = sim_range_at(start);
         result = set_range(range, list, count);
