@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BINS = 256, MAPPED_MOST = 512, BLOCK = 2 << 20 };
+enum { BINS = 256, MAPPED_MOST = 512, BLOCK = 2 << 20, LATE_TRIES = 3 };
 
 /* A peer's allocation as it is mapped for one device. */
 typedef struct mapped {
@@ -34,6 +34,8 @@ typedef struct mapped {
     bool is_brief;   /* it is unmapped when the last use ends */
     bool is_reached; /* the device reaches the memory */
     bool is_refused; /* it cannot be mapped, and is not tried again */
+    int late_tries;  /* that failed, when it had been missed */
+    bool is_missed;  /* it would have been mapped, but a stream might have waited */
     bool made_way;   /* it was unmapped so that another allocation of its block could be mapped */
 } mapped_t;
 
@@ -41,7 +43,7 @@ static mapped_t *bins[BINS];
 static weft_list_t order = {&order, &order};
 static weft_list_t unmapped_later = {&unmapped_later, &unmapped_later};
 static size_t mapped_bytes;
-static int mapped_count;
+static int mapped_count, missed_count;
 /* an allocation that was unmapped for another is in use again: nothing more is unmapped so */
 static bool blocks_are_shared;
 
@@ -106,6 +108,8 @@ static void drop_mapping(mapped_t *entry)
     *at = entry->next_in_bin;
     weft_list_remove(&entry->order);
     mapped_count--;
+    missed_count -= entry->is_missed;
+    entry->is_missed = false;
     wefti_give_up(&entry->share);
     if (may_unmap(entry)) {
         unmap_entry(entry);
@@ -279,32 +283,50 @@ static weft_cu_result_t open_again(mapped_t *entry)
     return try_open(entry);
 }
 
-static bool open_entry(mapped_t *entry)
+static void note_missed(mapped_t *entry, bool is_missed)
 {
-    const weft_handle_ops_t *handle = wefti_handle_of(&entry->share);
+    missed_count += is_missed - entry->is_missed;
+    entry->is_missed = is_missed;
+}
+
+static weft_cu_result_t open_in_room(mapped_t *entry)
+{
     blocks_are_shared |= entry->made_way;
     entry->users++;
     make_mapping_room(entry->share.bytes);
     make_room_of_owner(entry);
     entry->users--;
     weft_cu_result_t result = try_open(entry);
-    if (result == WEFT_CU_ALREADY_MAPPED && wefti_streams_may_wait())
-        return false; /* nothing can be unmapped while a stream may wait */
-    if (result == WEFT_CU_ALREADY_MAPPED && !blocks_are_shared)
+    if (result == WEFT_CU_ALREADY_MAPPED && !wefti_streams_may_wait() && !blocks_are_shared)
         result = open_again(entry);
-    if (result == WEFT_CU_SUCCESS) {
+    if (result == WEFT_CU_SUCCESS)
         mapped_bytes += entry->share.bytes;
-        return true;
-    }
-    entry->address = 0;
-    if (result == WEFT_CU_NOT_READY)
-        return false;
+    else
+        entry->address = 0;
+    return result;
+}
+
+static void refuse(mapped_t *entry, weft_cu_result_t result)
+{
     entry->is_refused = true;
-    WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", handle->name, entry->share.owner,
+    WEFT_LOG(WEFT_INFO, "cuda", "%s of memory of rank %u: %s", wefti_handle_of(&entry->share)->name,
+             entry->share.owner,
              result == WEFT_NO_DESCRIPTOR ? "no descriptor" : wefti_driver_error(result));
     if (!wefti_is_probing())
         say_why_not_mapped(entry, result);
-    return false;
+}
+
+static bool open_entry(mapped_t *entry)
+{
+    const weft_handle_ops_t *handle = wefti_handle_of(&entry->share);
+    if (handle->is_kept && wefti_streams_may_wait()) {
+        note_missed(entry, !entry->share.is_brief);
+        return false;
+    }
+    weft_cu_result_t result = open_in_room(entry);
+    if (result != WEFT_CU_SUCCESS && result != WEFT_CU_NOT_READY)
+        refuse(entry, result);
+    return result == WEFT_CU_SUCCESS;
 }
 
 /* Returns false if it cannot be mapped, or not yet. */
@@ -447,6 +469,35 @@ void wefti_unmap(weft_mapping_t *mapping)
         drop_mapping(entry);
     else
         make_mapping_room(0);
+}
+
+bool wefti_has_missed_mapping(void)
+{
+    return missed_count > 0;
+}
+
+static mapped_t *find_missed(void)
+{
+    for (weft_link_t *at = order.next; at != &order; at = at->next) {
+        mapped_t *entry = WEFT_ELEMENT(at, mapped_t, order);
+        if (entry->is_missed)
+            return entry;
+    }
+    return NULL;
+}
+
+/* The owner may have freed the memory meanwhile, so one failure says nothing. */
+void wefti_mappings_catch_up(void)
+{
+    for (mapped_t *entry; (entry = find_missed()) != NULL;) {
+        note_missed(entry, false);
+        if (entry->address != 0 || entry->is_refused)
+            continue;
+        weft_cu_result_t result = open_in_room(entry);
+        if (result != WEFT_CU_SUCCESS && result != WEFT_CU_NOT_READY &&
+            ++entry->late_tries == LATE_TRIES)
+            refuse(entry, result);
+    }
 }
 
 void wefti_forget_mapping(int owner, uint64_t id)

@@ -13,6 +13,10 @@
  * one was freed, so the older one is unmapped. It is also unmapped when the owner reports that it
  * was freed. Memory of pools is mapped for one use only, since the owner may not free it while it
  * is mapped (cuMemPoolImportPointer); the pool itself stays open.
+ *
+ * Except for pools, mapping and unmapping may wait for all work of the device. So neither is done
+ * while a stream of the program may wait for the library: it is done before a stream waits the next
+ * time, a mapping for later use.
  */
 #ifndef WEFT_CUDA_CUDA_MAPPING_H
 #define WEFT_CUDA_CUDA_MAPPING_H
@@ -30,6 +34,11 @@ void wefti_forget_mapping(int owner, uint64_t id);
 bool wefti_is_awaited(const weft_share_t *share);
 /** Descriptors that its owner sends are not needed any more. */
 void wefti_give_up(const weft_share_t *share);
+
+/** Map what could not be mapped because a stream might wait (wefti_streams_may_wait); none may wait
+ * now. */
+void wefti_mappings_catch_up(void);
+bool wefti_has_missed_mapping(void);
 
 /** The number of mappings that are kept, for tests. */
 int wefti_mappings(void);

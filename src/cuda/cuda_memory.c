@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_memory.h"
 
+#include "cuda/cuda_stream.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -15,7 +16,7 @@ enum { SLOT_CLASSES = 3, WORDS = 0, PAGE = 4096, SLAB_BYTES = 2 << 20 };
 static const size_t slot_bytes[SLOT_CLASSES] = {64, 16 * 1024, WEFT_PINNED_SLOT};
 /* Each class gets this many slabs whatever the limit says: transfers that hold slots while they
  * wait for a peer must not take all of them. */
-static const int slabs_least[SLOT_CLASSES] = {1, 1, 4};
+static const int slabs_least[SLOT_CLASSES] = {2, 1, 4};
 
 enum { BITS = 64, SLOTS_MOST = 2 * BITS };
 
@@ -34,6 +35,7 @@ struct weft_pinned {
     slab_t *slabs;
     int slab_count[SLOT_CLASSES];
     size_t bytes;
+    unsigned missed;   /* bits: classes without a free slot when the driver could not be asked */
     bool has_pageable; /* the driver has refused to pin memory once, and a notice was given */
 };
 
@@ -116,6 +118,10 @@ static bool add_slab(weft_device_t *device, int class)
     if (pool->slab_count[class] >= slabs_least[class] &&
         pool->bytes + bytes > weft_config.DEVICE_PINNED_MAX)
         return false;
+    if (!wefti_may_take(device)) {
+        pool->missed |= 1u << class;
+        return false;
+    }
     slab_t *slab = weft_alloc(sizeof(*slab));
     if (slab == NULL)
         return false;
@@ -131,11 +137,16 @@ static bool add_slab(weft_device_t *device, int class)
     return true;
 }
 
-static void *take_memory(weft_device_t *device, int class)
+static bool has_pinned_pool(weft_device_t *device)
 {
     if (device->pinned == NULL)
         device->pinned = weft_alloc_zeroed(1, sizeof(*device->pinned));
-    if (device->pinned == NULL || class == SLOT_CLASSES)
+    return device->pinned != NULL;
+}
+
+static void *take_memory(weft_device_t *device, int class)
+{
+    if (!has_pinned_pool(device) || class == SLOT_CLASSES)
         return NULL;
     void *slot = take_free(device->pinned, class);
     return slot == NULL && add_slab(device, class) ? take_free(device->pinned, class) : slot;
@@ -223,6 +234,7 @@ typedef struct piece {
 struct weft_scratch {
     piece_t *pieces;
     size_t bytes;
+    unsigned missed; /* likewise */
 };
 
 static int scratch_class(size_t bytes)
@@ -249,6 +261,10 @@ static piece_t *memory_add_piece(weft_device_t *device, int class)
     size_t bytes = (size_t)SCRATCH_LEAST << class;
     if (device->scratch->bytes + bytes > weft_config.DEVICE_SCRATCH_MAX)
         return NULL;
+    if (!wefti_may_take(device)) {
+        device->scratch->missed |= 1u << class;
+        return NULL;
+    }
     piece_t *piece = weft_alloc(sizeof(*piece));
     if (piece == NULL)
         return NULL;
@@ -274,15 +290,20 @@ static piece_t *find_piece(const weft_device_t *device, int class)
     return best;
 }
 
+static bool has_scratch_pool(weft_device_t *device)
+{
+    if (device->scratch == NULL)
+        device->scratch = weft_alloc_zeroed(1, sizeof(*device->scratch));
+    return device->scratch != NULL;
+}
+
 void *wefti_scratch_take(weft_device_t *device, size_t bytes)
 {
     int class = scratch_class(bytes);
-    if (device->scratch == NULL)
-        device->scratch = weft_alloc_zeroed(1, sizeof(*device->scratch));
-    if (device->scratch == NULL || class == SCRATCH_CLASSES)
+    if (!has_scratch_pool(device) || class == SCRATCH_CLASSES)
         return NULL;
     piece_t *piece = find_piece(device, class);
-    if (piece == NULL || piece->class > class + 2) {
+    if (piece == NULL || (piece->class > class + 2 && wefti_may_take(device))) {
         piece_t *fresh = memory_add_piece(device, class);
         piece = fresh == NULL ? piece : fresh;
     }
@@ -312,4 +333,39 @@ void wefti_scratch_release(weft_device_t *device, bool is_alive)
     }
     weft_free(device->scratch);
     device->scratch = NULL;
+}
+
+/* ---- while the driver cannot be asked ---- */
+
+void wefti_memory_reserve(weft_device_t *device)
+{
+    static const int classes[] = {0, 0, 4, 4, 6}; /* 64 KiB, 1 MiB and 4 MiB of scratch */
+    for (int class = 0; has_pinned_pool(device) && class < SLOT_CLASSES; class ++) {
+        while (device->pinned->slab_count[class] < slabs_least[class] && add_slab(device, class))
+            ;
+    }
+    for (size_t i = 0; has_scratch_pool(device) && i < sizeof(classes) / sizeof(classes[0]); i++)
+        memory_add_piece(device, classes[i]);
+}
+
+bool wefti_has_missed_memory(const weft_device_t *device)
+{
+    return (device->pinned != NULL && device->pinned->missed != 0) ||
+           (device->scratch != NULL && device->scratch->missed != 0);
+}
+
+void wefti_memory_catch_up(weft_device_t *device)
+{
+    for (int class = 0; device->pinned != NULL && class < SLOT_CLASSES; class ++) {
+        if ((device->pinned->missed & 1u << class) != 0)
+            add_slab(device, class);
+    }
+    if (device->pinned != NULL)
+        device->pinned->missed = 0;
+    for (int class = 0; device->scratch != NULL && class < SCRATCH_CLASSES; class ++) {
+        if ((device->scratch->missed & 1u << class) != 0)
+            memory_add_piece(device, class);
+    }
+    if (device->scratch != NULL)
+        device->scratch->missed = 0;
 }

@@ -2,7 +2,9 @@
 /*
  * Memory that the library takes from the driver: pinned slots of the host, and scratch on the
  * device. Both are pooled, bounded, and given back only at the end of MPI: the driver takes about a
- * millisecond to allocate pinned memory, and freeing either kind waits for all work on the device.
+ * millisecond to allocate pinned memory, and allocating or freeing either kind may wait for all
+ * work on the device. So a device whose streams may wait for the library has a reserve, and takes
+ * more only while none waits (wefti_may_take).
  *
  *   pinned   | slab of slots of 64 bytes | of 16 KiB | of 512 KiB |    up to WEFT_DEVICE_PINNED_MAX
  *   scratch  pieces of 64 KiB << class, each an allocation of its own so that peers can map it
@@ -23,6 +25,12 @@ void wefti_pinned_give_word(weft_device_t *device, uint32_t *word);
 
 void *wefti_scratch_take(weft_device_t *device, size_t bytes);
 void wefti_scratch_give(weft_device_t *device, void *scratch);
+
+/** Take the memory that the library's work needs while the driver cannot be asked for more. */
+void wefti_memory_reserve(weft_device_t *device);
+/** Take the memory that was missed since the driver could not be asked. */
+void wefti_memory_catch_up(weft_device_t *device);
+bool wefti_has_missed_memory(const weft_device_t *device);
 
 /** Does `memory` lie in a slot that the driver would not pin, so that no kernel may touch it? */
 bool wefti_is_pageable_slot(const weft_device_t *device, const void *memory);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_stream.h"
 
+#include "cuda/catch_up.h"
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
@@ -14,9 +15,12 @@
 
 #include <string.h>
 
+enum { LINE = 64, WORDS_IN_LINE = LINE / sizeof(atomic_uint) };
+
 /* A word that gates wait for. */
 typedef struct word {
     atomic_uint *at;
+    atomic_uint *line;    /* not NULL: not pinned, and the first word of its line, which it frees */
     unsigned last_number; /* the number of the latest gate */
     weft_device_t *device;
     bool is_pinned;
@@ -51,36 +55,45 @@ static stream_word_t *words, *spare_words;
 static struct weft_passage *repeated_passages;
 static int shut_gates; /* closed gates, without repeated ones */
 static int repeated_gates;
+static int open_streams;
 
 bool wefti_streams_may_wait(void)
 {
     return shut_gates > 0 || repeated_gates > 0;
 }
 
-/* ---- words ---- */
-
-static stream_word_t *make_word(weft_device_t *device, bool is_pinned)
+bool wefti_may_take(const weft_device_t *device)
 {
-    stream_word_t *word = weft_alloc(sizeof(*word));
-    if (word == NULL)
-        return NULL;
-    *word = (stream_word_t){.device = device, .is_pinned = is_pinned, .next = words};
-    word->at =
-        is_pinned ? (atomic_uint *)(void *)wefti_pinned_word(device) : weft_alloc_aligned(64, 64);
-    if (word->at == NULL) {
-        weft_free(word);
-        return NULL;
-    }
-    atomic_store(word->at, 0);
-    words = word;
-    return word;
+    return !device->has_reserve || !wefti_streams_may_wait();
 }
 
-static stream_word_t *take_spare(const weft_device_t *device)
+/* ---- words ---- */
+
+/* Makes the words of a line of memory, which are spare. Words are few while a stream waits, as no
+ * memory can be pinned then, and each gate of a graph takes one: so a line has as many as fit. */
+static void add_words(weft_device_t *device, bool is_pinned)
+{
+    atomic_uint *line = is_pinned ? (atomic_uint *)(void *)wefti_pinned_word(device)
+                                  : weft_alloc_aligned(LINE, LINE);
+    for (int i = 0; line != NULL && i < WORDS_IN_LINE; i++) {
+        stream_word_t *word = weft_alloc(sizeof(*word));
+        if (word == NULL)
+            return;
+        *word = (stream_word_t){.at = line + i,
+                                .line = i == 0 && !is_pinned ? line : NULL,
+                                .device = device,
+                                .is_pinned = is_pinned,
+                                .next = spare_words};
+        atomic_store(word->at, 0);
+        spare_words = word;
+    }
+}
+
+static stream_word_t *take_spare(const weft_device_t *device, bool is_pinned)
 {
     for (stream_word_t **at = &spare_words; *at != NULL; at = &(*at)->next) {
         stream_word_t *word = *at;
-        if (word->device == device) {
+        if (word->device == device && word->is_pinned == is_pinned) {
             *at = word->next;
             word->next = words;
             words = word;
@@ -88,6 +101,15 @@ static stream_word_t *take_spare(const weft_device_t *device)
         }
     }
     return NULL;
+}
+
+static stream_word_t *take_word(weft_device_t *device, bool is_pinned)
+{
+    stream_word_t *word = take_spare(device, is_pinned);
+    if (word != NULL)
+        return word;
+    add_words(device, is_pinned);
+    return take_spare(device, is_pinned);
 }
 
 static void spare(stream_word_t *word)
@@ -117,16 +139,15 @@ static bool can_wait(const weft_user_stream_t *stream, const stream_word_t *word
 static int stream_find_word(weft_user_stream_t *stream)
 {
     bool has_waits = wefti_cu.cuStreamWaitValue32 != NULL && wefti_cu.cuStreamWriteValue32 != NULL;
-    stream->word = take_spare(stream->device);
-    if (stream->word != NULL)
-        return MPI_SUCCESS;
     if (has_waits)
-        stream->word = make_word(stream->device, true);
+        stream->word = take_word(stream->device, true);
     if (stream->word != NULL && can_wait(stream, stream->word))
         return MPI_SUCCESS;
+    if (stream->word != NULL)
+        spare(stream->word);
     WEFT_LOG(WEFT_INFO, "cuda",
              "the driver cannot have streams wait for words: host functions wait in their place");
-    stream->word = make_word(stream->device, false);
+    stream->word = take_word(stream->device, false);
     return stream->word != NULL ? MPI_SUCCESS
                                 : weft_fail(MPI_ERR_NO_MEM, "no memory to manage a stream");
 }
@@ -158,24 +179,30 @@ static int check_handle(const void *handle, size_t bytes, weft_cu_stream_t *out)
 
 /* Makes in advance all that takes memory from the driver: that may wait for all streams, which
  * never ends while one of them waits at a gate. */
-static int make_ready(weft_user_stream_t *stream)
+static int make_ready(weft_device_t *device)
 {
-    weft_device_t *device = stream->device;
-    static const size_t sizes[] = {1, WEFT_PINNED_SLOT};
+    if (device->has_reserve)
+        return MPI_SUCCESS;
     for (int stream_class = 0; stream_class < WEFT_STREAM_CLASSES; stream_class++) {
         if (wefti_queue_of(device, (weft_stream_class_t)stream_class) == NULL)
             return MPI_ERR_OTHER;
     }
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        void *slot = wefti_pinned_take(device, sizes[i]);
-        if (slot != NULL)
-            wefti_pinned_give(slot);
-    }
+    wefti_memory_reserve(device);
     wefti_kernels_preload(device);
-    void *scratch = wefti_scratch_take(device, 1);
-    if (scratch != NULL)
-        wefti_scratch_give(device, scratch);
-    return stream_find_word(stream);
+    device->has_reserve = true;
+    return MPI_SUCCESS;
+}
+
+/* The driver waits for the streams of all contexts of a device. */
+static int make_contexts_ready(weft_device_t *device)
+{
+    int err = make_ready(device);
+    for (weft_device_t *other = wefti_devices;
+         other != NULL && err == MPI_SUCCESS && !wefti_streams_may_wait(); other = other->next) {
+        if (other->number == device->number && wefti_device_lives(other))
+            err = make_ready(other);
+    }
+    return err;
 }
 
 static int find_device(weft_user_stream_t *stream)
@@ -199,17 +226,21 @@ static int stream_open(const void *handle, size_t bytes, weft_user_stream_t **ou
     stream->stream = given;
     err = find_device(stream);
     if (err == MPI_SUCCESS)
-        err = make_ready(stream);
+        err = make_contexts_ready(stream->device);
+    if (err == MPI_SUCCESS)
+        err = stream_find_word(stream);
     if (err != MPI_SUCCESS) {
         weft_free(stream);
         return err;
     }
+    open_streams++;
     *out = stream;
     return MPI_SUCCESS;
 }
 
 static void stream_close(weft_user_stream_t *stream)
 {
+    open_streams--;
     spare(stream->word);
     weft_free(stream);
 }
@@ -284,18 +315,23 @@ static void remove_repeated_passage(struct weft_passage *passage)
     weft_free(passage);
 }
 
-/* The graph has a word of its own, as its stream resets it. */
+/* ---- gates ---- */
+
+/* The graph has a word of its own, as its stream resets it. Where there is no pinned one a host
+ * function waits. */
 static stream_word_t *word_for_graph(const weft_user_stream_t *stream)
 {
-    stream_word_t *word = take_spare(stream->device);
-    return word != NULL ? word : make_word(stream->device, stream->word->is_pinned);
+    stream_word_t *word = stream->word->is_pinned ? take_word(stream->device, true) : NULL;
+    return word != NULL ? word : take_word(stream->device, false);
 }
 
 static int stream_make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *out)
 {
+    if (!is_repeated && open_streams == 1 && !wefti_streams_may_wait())
+        wefti_catch_up(stream); /* others cannot be asked: the program may have destroyed them */
     stream_word_t *word = is_repeated ? word_for_graph(stream) : stream->word;
     if (word == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no pinned memory for an operation in a graph");
+        return weft_fail(MPI_ERR_NO_MEM, "no memory for an operation in a graph");
     weft_gate_t gate = {.word = word->at,
                         .number = ++word->last_number,
                         .is_repeated = is_repeated,
@@ -494,8 +530,7 @@ static void free_words(stream_word_t *word)
 {
     for (stream_word_t *next; word != NULL; word = next) {
         next = word->next;
-        if (!word->is_pinned)
-            weft_free(word->at);
+        weft_free(word->line);
         weft_free(word);
     }
 }
@@ -507,6 +542,7 @@ void wefti_streams_close(void)
     words = spare_words = NULL;
     shut_gates = 0;
     repeated_gates = 0;
+    open_streams = 0;
     for (struct weft_passage *next; repeated_passages != NULL; repeated_passages = next) {
         next = repeated_passages->next;
         weft_free(repeated_passages);

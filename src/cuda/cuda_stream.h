@@ -28,6 +28,11 @@ weft_device_t *wefti_stream_device(const weft_user_stream_t *stream);
  * true as long as a gate is part of a graph. */
 bool wefti_streams_may_wait(void);
 
+/** May the driver be asked for memory of this device, or for the host's? Not while a stream may be
+ * waiting, as the driver may wait for all streams first. A device on which no stream was given to
+ * the library has no reserve, but does not wait either. */
+bool wefti_may_take(const weft_device_t *device);
+
 /** Called at the end of MPI. */
 void wefti_streams_close(void);
 

@@ -135,11 +135,12 @@ static void map_inboxes(ll_state_t *ll, const weft_meeting_t *meeting)
     }
     for (int i = 0; i < meeting->members; i++) {
         const weft_share_t *inbox = &wefti_offer_of(meeting, i)->inbox;
-        if (ll->peers[i].address == NULL &&
-            !weft_device->map(inbox, ll->state.device, true, &ll->peers[i])) {
+        if (ll->peers[i].address != NULL ||
+            weft_device->map(inbox, ll->state.device, true, &ll->peers[i]))
+            continue;
+        if (weft_device->is_refused(inbox, ll->state.device))
             wefti_kernel_give_up(&ll->state, "an inbox cannot be mapped");
-            return;
-        }
+        return;
     }
     ll->state.stage = STAGE_READY;
 }

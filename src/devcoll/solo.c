@@ -90,6 +90,7 @@ const weft_device_method_t wefti_staged_method = {
 
 /* ---- p2p and hierarchical ---- */
 
+/* Where there is no scratch memory on the device, host memory does: the messages are the same. */
 static void solo_run_on_device(weft_task_t *task, bool does_sections)
 {
     weft_request_t *request = NULL;
@@ -100,6 +101,10 @@ static void solo_run_on_device(weft_task_t *task, bool does_sections)
         err = weft_engine_begin_at(task->plan, &task->args, &task->place, &request);
     if (err != MPI_SUCCESS && task->place.state != NULL)
         wefti_device_executor_drop(&task->place);
+    if (err == MPI_ERR_NO_MEM) {
+        staged_begin(task);
+        return;
+    }
     wefti_task_watch(task, err, request);
     wefti_task_go_on(task);
 }

@@ -258,7 +258,6 @@ static void begin(chain_t *chain, int count, int rounds, memory_kind_t in, memor
 static void end(chain_t *chain)
 {
     int wrong = 0;
-    CU(cuStreamSynchronize(chain->on.stream));
     for (int i = 0; i < chain->used; i++) {
         if (chain->log[i] != chain->expected[i] && wrong++ == 0)
             fprintf(stderr, "rank %d of %d, %s to %s, %d elements: saved[%d] is %d, not %d\n",
@@ -286,6 +285,10 @@ static void run(chain_t *chains, int count, int rounds, const memory_kind_t kind
                 steps[step % STEPS](chain);
         }
     }
+    /* Memory is freed when all are over: the driver may wait for all streams, and keep the library
+     * from opening their gates. */
+    for (int i = 0; i < STREAMS; i++)
+        CU(cuStreamSynchronize(chains[i].on.stream));
     for (int i = 0; i < STREAMS; i++)
         end(&chains[i]);
 }

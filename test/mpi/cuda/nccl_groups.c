@@ -127,32 +127,32 @@ static void open_stream(void)
 }
 
 /* An operation that never runs. */
-static void capture_in_vain(void)
+static void capture_in_vain(CUstream third)
 {
-    CUstream third = nccl_stream();
     CUgraph graph;
     CU(cuStreamBeginCapture(third, CU_STREAM_CAPTURE_MODE_RELAXED));
     NCCL(ncclAllReduce(in.at, out.at, COUNT, ncclInt32, ncclMin, all.nccl, third));
     CU(cuStreamEndCapture(third, &graph));
     CU(cuGraphDestroy(graph));
-    CU(cuStreamDestroy(third));
 }
 
 /* The second operation reads what the first one writes, in another stream, which is held. */
 static void order_operations(bool has_capture_between)
 {
+    CUstream third = nccl_stream(); /* now, as the driver may wait for all streams */
     fill(0);
     CU(cuMemsetD32Async((CUdeviceptr)in.at, 1, COUNT, all.stream));
     CU(cuStreamSynchronize(all.stream));
     hold_stream(all.stream);
     NCCL(ncclAllReduce(in.at, in.at, COUNT, ncclInt32, ncclSum, all.nccl, all.stream));
     if (has_capture_between)
-        capture_in_vain();
+        capture_in_vain(third);
     NCCL(ncclAllReduce(in.at, out.at, COUNT, ncclInt32, ncclMax, all.nccl, other));
     open_stream();
     synchronize();
     memory_get(host, out.at, sizeof(int));
     EXPECT(host[0], all.size);
+    CU(cuStreamDestroy(third));
 }
 
 /* A group waits for all of its streams, and all of them wait for it: here the second one brings
