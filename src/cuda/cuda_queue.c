@@ -2,7 +2,10 @@
 #include "cuda/cuda_queue.h"
 
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_stream.h"
 #include "runtime/progress.h"
+#include "runtime/world.h"
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -20,6 +23,7 @@ enum {
     WORD_QUESTION = 4096,
     WORD_QUESTION_MOST = 1 << 16,
     POLLS_AWAKE = 100,
+    SUSPICION_MS = 5000,
 };
 
 static weft_queue_t *busy;
@@ -240,8 +244,27 @@ static weft_cu_result_t ask_driver(weft_queue_t *queue)
     return result;
 }
 
+/* Kernels of exchanges wait for other ranks, for a long time perhaps. */
+static void suspect_streams(weft_queue_t *queue)
+{
+    int64_t now_ms = weft_clock_ms();
+    if (queue->idle_since_ms == 0)
+        queue->idle_since_ms = now_ms;
+    if (now_ms - queue->idle_since_ms < SUSPICION_MS || !wefti_streams_may_wait() ||
+        queue == queue->device->queues[WEFT_STREAM_EXCHANGE] ||
+        !weft_world_may_warn(WEFT_WARNING_HELD_QUEUE))
+        return;
+    WEFT_LOG(WEFT_WARN, "cuda",
+             "work of this library on device %s has not ended for %d seconds, and a stream of the "
+             "program waits for the library: perhaps they share a hardware queue. Then set "
+             "CUDA_DEVICE_MAX_CONNECTIONS (8 if not set, 32 at most) to more than the program has "
+             "streams, or use fewer streams",
+             queue->device->pci, SUSPICION_MS / 1000);
+}
+
 static void ask_later(weft_queue_t *queue)
 {
+    suspect_streams(queue);
     unsigned most = queue->first->driver_event != NULL ? EVENT_QUESTION_MOST : WORD_QUESTION_MOST;
     unsigned pause = queue->idle_polls < most ? queue->idle_polls : most;
     queue->next_question = queue->idle_polls + pause;
@@ -263,6 +286,8 @@ static int poll_queue(weft_queue_t *queue)
         reach_first(queue);
         reached++;
     }
+    if (reached > 0)
+        queue->idle_since_ms = 0;
     if (reached > 0 && queue->first != NULL) {
         queue->idle_polls = 0;
         queue->next_question = first_question(queue->first);

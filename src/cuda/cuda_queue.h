@@ -28,6 +28,7 @@ struct weft_queue {
     weft_event_t *first, **last;
     unsigned idle_polls;    /* polls since an event was last reached */
     unsigned next_question; /* the value of idle_polls at which the driver is asked next */
+    int64_t idle_since_ms;  /* when the driver was first asked since then; 0: not yet */
     bool is_busy;           /* has events, so it is in the list of busy queues */
     weft_queue_t *next_busy;
     char why[320]; /* the latest failure */

@@ -154,6 +154,18 @@ static int add_start(const wl_node_ranks_t *node, int index, wl_variables_t *env
     return wl_pmix_server_extend_environment(&node->pmix, index, environment);
 }
 
+/* A stream in which an operation of the library waits holds up all streams of its hardware queue,
+ * perhaps the one that the operation needs. By default a process has 8 queues for a device. Clients
+ * of MPS share theirs, and there may be fewer clients if each asks for many. */
+static int add_connections(wl_variables_t *environment)
+{
+    if (wl_variables_get(environment, "CUDA_DEVICE_MAX_CONNECTIONS") != NULL ||
+        wl_variables_get(environment, "CUDA_MPS_PIPE_DIRECTORY") != NULL ||
+        access("/tmp/nvidia-mps", F_OK) == 0)
+        return MPI_SUCCESS;
+    return wl_variables_set(environment, "CUDA_DEVICE_MAX_CONNECTIONS", "32");
+}
+
 static int start_rank(wl_node_ranks_t *node, int index, int in)
 {
     int rank = node->ours->ranks[index];
@@ -162,6 +174,8 @@ static int start_rank(wl_node_ranks_t *node, int index, int in)
     if (err != MPI_SUCCESS)
         return err;
     err = add_start(node, index, &environment);
+    if (err == MPI_SUCCESS)
+        err = add_connections(&environment);
     if (err == MPI_SUCCESS)
         err = wl_rank_notes_extend_environment(&node->notes, node->plan->id, &environment);
     if (err == MPI_SUCCESS && node->is_oversubscribed &&
