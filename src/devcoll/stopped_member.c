@@ -1,44 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "devcoll/stopped_member.h"
 
-#include "runtime/world.h"
+#include "runtime/stopped_process.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { LOOK_NS = 100000000 };
-
-/* 0: it cannot be seen from here. */
-static int pid_of_process(int process)
-{
-    int local_rank = weft_process_local_rank(process);
-    return local_rank < 0 || weft_world.pid_of == NULL ? 0 : weft_world.pid_of(local_rank);
-}
-
-/* "pid (name) state ...", where the name may hold anything. A process that a debugger has stopped
- * is in state t, and is waited for. */
-static bool is_stopped(int pid)
-{
-    char path[32], line[512] = "";
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    FILE *file = pid == 0 ? NULL : fopen(path, "re");
-    if (file == NULL)
-        return false;
-    line[fread(line, 1, sizeof(line) - 1, file)] = '\0';
-    fclose(file);
-    const char *end = strrchr(line, ')');
-    return end != NULL && strncmp(end, ") T", 3) == 0;
-}
 
 /* WEFT_NO_PROCESS: none is. */
 static int find_stopped(const weft_task_t *task)
 {
     for (int i = 0; i < task->members; i++) {
         int process = weft_comm_process(task->request.comm, i);
-        if (i != task->member && is_stopped(pid_of_process(process)))
+        if (i != task->member && weft_process_is_stopped(process))
             return process;
     }
     return WEFT_NO_PROCESS;
