@@ -21,6 +21,57 @@
 
 typedef weft_waiter_t<weft_exchange_args_t> weft_exchanger_t;
 
+/* ---- begin and end ---- */
+
+/* What a thread finds in the head of a conduit, read by one load. */
+WEFT_DEVICE weft_conduit_head_t weft_head(const weft_exchange_args_t &args)
+{
+    weft_conduit_head_t head;
+    const weft_vector_t words = weft_load_volatile<weft_vector_t>(args.conduit);
+    memcpy(&head, &words, sizeof(head));
+    return head;
+}
+
+/* Returns false if there is nothing to do, because the conduit is broken. */
+WEFT_DEVICE bool weft_begin(weft_exchanger_t *waiter)
+{
+    const weft_exchange_args_t &args = waiter->args;
+    if (args.conduit == nullptr)
+        return true;
+    const weft_conduit_head_t head = weft_head(args);
+    waiter->flag = head.ended == WEFT_CONDUIT_LAST_FLAG ? 1 : head.ended + 1;
+    waiter->part = waiter->flag % 2 == 0 ? args.even : 0;
+    if (weft_thread() == 0)
+        weft_store_volatile<uint32_t>(args.watch + WEFT_WATCH_BEGUN, waiter->flag);
+    if (head.broken != 0)
+        weft_store_volatile<uint32_t>(args.watch + WEFT_WATCH_VAIN, waiter->flag);
+    return head.broken == 0;
+}
+
+/* All threads call this at their end. The last block counts the exchange: by then all have read the
+ * count. */
+WEFT_DEVICE void weft_end(const weft_exchanger_t &waiter)
+{
+    const weft_exchange_args_t &args = waiter.args;
+    if (args.conduit == nullptr)
+        return;
+    weft_block_all(true);
+    if (weft_block_thread() != 0 || weft_count(&args.conduit->blocks) + 1 < weft_blocks())
+        return;
+    weft_store_volatile<uint32_t>(&args.conduit->blocks, 0);
+    weft_store_volatile<uint32_t>(&args.conduit->ended, waiter.flag);
+    if (args.number != 0)
+        weft_store_volatile<uint32_t>(args.watch + WEFT_WATCH_NUMBER, args.number);
+    weft_store_volatile<uint32_t>(args.watch + WEFT_WATCH_ENDED, waiter.flag);
+}
+
+/* The units of a block. In a conduit a block without data is one unit, too. */
+WEFT_DEVICE uint64_t weft_units(const weft_exchange_args_t &args, uint64_t bytes)
+{
+    const uint64_t units = (bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
+    return units == 0 && args.conduit != nullptr ? 1 : units;
+}
+
 /* ---- units of 16 bytes ---- */
 
 /* Unit `unit` of a block in the user's memory. Gaps of pair types are not touched. */
@@ -80,7 +131,7 @@ WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint
                            weft_vector_t *out)
 {
     const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
-    const uint32_t flag = waiter.args.flag;
+    const uint32_t flag = waiter.flag;
     WEFT_NO_UNROLL for (unsigned tries = 1;; tries++)
     {
         const weft_vector_t first = weft_load_volatile<weft_vector_t>(line);
@@ -103,31 +154,31 @@ WEFT_DEVICE const weft_exchange_side_t &weft_other(const weft_exchange_args_t &a
     return args.side[(args.member + turn) % args.members];
 }
 
-template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchange_args_t &args)
+template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchanger_t waiter)
 {
+    const weft_exchange_args_t &args = waiter.args;
     WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
     {
         const weft_exchange_side_t &side = weft_other(args, turn);
-        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.out_bytes;
-             unit += weft_threads())
-            weft_push(side.outbox, unit, weft_load_unit<Op>(side.from, unit, side.out_bytes),
-                      args.flag);
+        const uint64_t units = weft_units(args, side.out_bytes);
+        for (uint64_t unit = weft_thread(); unit < units; unit += weft_threads())
+            weft_push(weft_at(side.outbox, waiter.part), unit,
+                      weft_load_unit<Op>(side.from, unit, side.out_bytes), waiter.flag);
     }
 }
 
 /* Takes what the others have pushed into this member's rows, `offset` bytes into each row. */
 template <class Op>
-WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchange_args_t &args, uint64_t begin_ns,
-                                       uint64_t offset)
+WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchanger_t waiter, uint64_t offset)
 {
-    const weft_exchanger_t waiter = {args, begin_ns};
+    const weft_exchange_args_t &args = waiter.args;
     weft_vector_t vector;
     WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
     {
         const weft_exchange_side_t &side = weft_other(args, turn);
-        for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < side.in_bytes;
-             unit += weft_threads()) {
-            if (!weft_pull(waiter, weft_at(side.inbox, offset), unit, &vector))
+        const uint64_t units = weft_units(args, side.in_bytes);
+        for (uint64_t unit = weft_thread(); unit < units; unit += weft_threads()) {
+            if (!weft_pull(waiter, weft_at(side.inbox, waiter.part + offset), unit, &vector))
                 return;
             weft_store_unit<Op>(side.to, unit, side.in_bytes, vector);
         }
@@ -144,7 +195,7 @@ WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, ui
     weft_vector_t vector;
     if (index == args.member)
         vector = weft_load_unit<Op>(side.from, unit, side.in_bytes);
-    else if (!weft_pull(waiter, side.inbox, unit, &vector))
+    else if (!weft_pull(waiter, weft_at(side.inbox, waiter.part), unit, &vector))
         return false;
     memcpy((void *)out, &vector, sizeof(vector));
     return true;
@@ -176,15 +227,15 @@ template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_exchanger_t 
 {
     const weft_exchange_args_t &args = waiter.args;
     const weft_exchange_side_t &own = args.side[args.member];
+    const uint64_t units = weft_units(args, own.in_bytes);
     weft_vector_t result;
-    for (uint64_t unit = weft_thread(); unit * WEFT_UNIT_BYTES < own.in_bytes;
-         unit += weft_threads()) {
+    for (uint64_t unit = weft_thread(); unit < units; unit += weft_threads()) {
         if (!weft_combine_unit<Op>(waiter, unit, &result))
             return false;
         weft_store_unit<Op>(own.to, unit, own.in_bytes, result);
         WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members && args.results > 0; turn++)
-            weft_push(weft_at(weft_other(args, turn).outbox, args.results), unit, result,
-                      args.flag);
+            weft_push(weft_at(weft_other(args, turn).outbox, waiter.part + args.results), unit,
+                      result, waiter.flag);
     }
     return true;
 }
@@ -207,10 +258,13 @@ template <class Op> struct weft_mover_t<false, Op> {
 template <class Op> WEFT_DEVICE void weft_exchange(const weft_exchange_args_t &args)
 {
     typedef typename weft_mover_t<Op::is_dense, Op>::type mover;
-    const weft_exchanger_t waiter = weft_waiter(args);
-    weft_push_blocks<mover>(args);
-    if (weft_combine_blocks<Op>(waiter) && args.results > 0)
-        weft_pull_blocks<mover>(args, waiter.begin_ns, args.results);
+    weft_exchanger_t waiter = weft_waiter(args);
+    if (weft_begin(&waiter)) {
+        weft_push_blocks<mover>(waiter);
+        if (weft_combine_blocks<Op>(waiter) && args.results > 0)
+            weft_pull_blocks<mover>(waiter, args.results);
+    }
+    weft_end(waiter);
 }
 
 #endif

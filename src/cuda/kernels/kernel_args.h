@@ -85,15 +85,54 @@ typedef struct weft_exchange_side {
     uint64_t out_bytes, in_bytes;
 } weft_exchange_side_t;
 
+/**
+ * A conduit: inboxes for exchanges that follow each other in the order of streams. A graph launches
+ * the same exchange many times, so it is the device that counts them, and the count gives the flag.
+ * Each inbox begins with such a head, zeros at first, and has two parts, for odd and for
+ * even flags:
+ *
+ *   inbox   | head | rows of exchanges 1, 3, 5 ... | rows of 2, 4, 6 ... |
+ *
+ * A block without data is sent as one unit, so that each member hears from all others in every
+ * exchange. That is why two parts are enough: when a member writes into a part again, it has heard
+ * in the exchange between from all others, which then had ended the one before.
+ *
+ * A flag comes back after 2^32 - 2 exchanges. A line that was not written in all that time, and is
+ * then expected in just this exchange, would be taken too early.
+ */
+typedef struct weft_conduit_head {
+    uint32_t ended;  /* the flag of the last exchange that has ended */
+    uint32_t blocks; /* of the present exchange that have ended */
+    /* Not 0: an exchange has ended without a result, here or at another member, which has set this.
+     * No later one is done. */
+    uint32_t broken;
+    uint32_t unused;
+} weft_conduit_head_t;
+
+/* Even, so that odd and even flags take turns for ever. */
+#define WEFT_CONDUIT_LAST_FLAG 0xfffffffeu
+
+/* The words of `watch`, in pinned memory that is aligned to 8 bytes. */
+enum {
+    WEFT_WATCH_OFF,   /* the host has called off the exchange of this flag */
+    WEFT_WATCH_VAIN,  /* the exchange of this flag has ended without a result */
+    WEFT_WATCH_BEGUN, /* of a conduit: the exchange of this flag has begun ... */
+    WEFT_WATCH_ENDED, /* ... and ended, and so has every one up to number */
+    WEFT_WATCH_NUMBER,
+};
+
 typedef struct weft_exchange_args {
     uint32_t members, member;
     uint32_t flag;     /* not 0, and different from all earlier exchanges in these inboxes */
     uint32_t results;  /* 0: only this rank needs what it combines */
     uint32_t rounds;   /* as above */
+    uint32_t number;   /* for WEFT_WATCH_NUMBER; 0: a graph launches this exchange */
     uint64_t limit_ns; /* how long a thread waits at most; 0: without end */
-    /* Pinned memory, aligned to 8 bytes. [0]: the host has called off the exchange of this flag.
-     * [1]: the exchange has ended without a result. */
     uint32_t *watch;
+    /* NULL: there is no conduit. Else `flag` is not used, and rows are those of odd flags. */
+    weft_conduit_head_t *conduit;
+    uint64_t even; /* the rows of even flags lie so many bytes behind */
+    uint64_t head; /* an outbox lies so many bytes behind the head of its inbox */
     weft_exchange_side_t side[WEFT_EXCHANGE_MEMBERS];
 } weft_exchange_args_t;
 

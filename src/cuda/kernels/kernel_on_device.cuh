@@ -172,4 +172,10 @@ template <class T> WEFT_DEVICE void weft_store_release(void *address, T value)
         asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
 
+/** Add 1 to a word of this device in one step; returns what it was before. */
+WEFT_DEVICE uint32_t weft_count(void *address)
+{
+    return atomicAdd((unsigned *)address, 1u);
+}
+
 #endif

@@ -179,4 +179,9 @@ template <class T> WEFT_DEVICE void weft_store_release(void *address, T value)
     __atomic_store_n((T *)weft_translated(address), value, __ATOMIC_RELEASE);
 }
 
+WEFT_DEVICE uint32_t weft_count(void *address)
+{
+    return __atomic_fetch_add((uint32_t *)weft_translated(address), 1u, __ATOMIC_ACQ_REL);
+}
+
 #endif

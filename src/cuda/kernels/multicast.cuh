@@ -85,7 +85,7 @@ WEFT_DEVICE bool weft_await_word(const weft_waiter_t<weft_multicast_args_t> &wai
 WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t begin_ns,
                                  uint64_t number)
 {
-    const weft_waiter_t<weft_multicast_args_t> waiter = {args, begin_ns};
+    const weft_waiter_t<weft_multicast_args_t> waiter = {args, begin_ns, args.flag, 0};
     const char *line = weft_at(args.own, weft_block() * WEFT_MULTICAST_AREA);
     bool is_there = true;
     WEFT_NO_UNROLL for (uint32_t m = weft_block_thread(); m < args.members && is_there;

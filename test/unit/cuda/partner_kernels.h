@@ -16,7 +16,7 @@
 enum { MOST_MEMBERS = 5 };
 
 static weft_kernel_call_t calls[MOST_MEMBERS];
-static _Alignas(8) uint32_t watch[MOST_MEMBERS][2];
+static _Alignas(8) uint32_t watch[MOST_MEMBERS][8];
 
 static inline unsigned random_below(unsigned end)
 {
