@@ -15,6 +15,7 @@
 #include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/watch_words.h"
 #include "cuda/host_place.h"
 #include "runtime/fd_mail.h"
 #include "base/config.h"
@@ -87,6 +88,7 @@ void weft_cuda_close(void)
 {
     weft_device_close();
     wefti_streams_close();
+    wefti_watch_words_close();
     wefti_shapes_close();
     wefti_multicasts_close();
     wefti_mappings_close();

@@ -15,10 +15,10 @@ static int copy_failed(weft_queue_t *queue, weft_cu_result_t result, const void 
                                                         from, to));
 }
 
-static weft_cu_result_t copy_one_run(const weft_queue_t *queue, void *to, const void *from,
+static weft_cu_result_t copy_one_run(weft_cu_stream_t stream, void *to, const void *from,
                                      size_t bytes)
 {
-    return wefti_cu.cuMemcpyAsync((uintptr_t)to, (uintptr_t)from, bytes, queue->stream);
+    return wefti_cu.cuMemcpyAsync((uintptr_t)to, (uintptr_t)from, bytes, stream);
 }
 
 int wefti_copy(weft_queue_t *queue, void *to, const void *from, size_t bytes)
@@ -29,7 +29,7 @@ int wefti_copy(weft_queue_t *queue, void *to, const void *from, size_t bytes)
     int err = wefti_device_enter(queue->device, &visit);
     if (err != MPI_SUCCESS)
         return err;
-    weft_cu_result_t result = copy_one_run(queue, to, from, bytes);
+    weft_cu_result_t result = copy_one_run(queue->stream, to, from, bytes);
     wefti_device_leave(&visit);
     return result == WEFT_CU_SUCCESS ? MPI_SUCCESS : copy_failed(queue, result, to, from, bytes);
 }
@@ -44,7 +44,7 @@ int wefti_copy_pieces(weft_queue_t *queue, const weft_piece_t *pieces, size_t co
     const weft_piece_t *piece = pieces;
     for (; result == WEFT_CU_SUCCESS && piece < pieces + count; piece++) {
         if (piece->bytes > 0)
-            result = copy_one_run(queue, piece->to, piece->from, piece->bytes);
+            result = copy_one_run(queue->stream, piece->to, piece->from, piece->bytes);
     }
     wefti_device_leave(&visit);
     if (result == WEFT_CU_SUCCESS)
@@ -54,10 +54,10 @@ int wefti_copy_pieces(weft_queue_t *queue, const weft_piece_t *pieces, size_t co
 
 /* ---- typed memory ---- */
 
-/* The copy that is being put into a queue. There is only one at a time, as the library's lock is
- * held. It is global because the kernels of datatype/pack_kernels.h take no argument for it. */
-static struct {
-    const weft_queue_t *queue;
+/* The copy that this thread puts into a stream. It is global because the kernels of
+ * datatype/pack_kernels.h take no argument for it. */
+static _Thread_local struct {
+    weft_cu_stream_t stream;
     bool is_packing;
     weft_cu_result_t result; /* the first failure; after it nothing more is tried */
 } current;
@@ -65,8 +65,8 @@ static struct {
 static char *cuda_queue_span(char *typed, char *stream, size_t bytes)
 {
     if (current.result == WEFT_CU_SUCCESS)
-        current.result = current.is_packing ? copy_one_run(current.queue, stream, typed, bytes)
-                                            : copy_one_run(current.queue, typed, stream, bytes);
+        current.result = current.is_packing ? copy_one_run(current.stream, stream, typed, bytes)
+                                            : copy_one_run(current.stream, typed, stream, bytes);
     return stream + bytes;
 }
 
@@ -88,7 +88,7 @@ static void queue_rows(char *typed, char *stream, const weft_pack_blocks_t *bloc
                              .width_bytes = blocks->block_bytes,
                              .height = blocks->count};
     if (current.result == WEFT_CU_SUCCESS)
-        current.result = wefti_cu.cuMemcpy2DAsync(&copy, current.queue->stream);
+        current.result = wefti_cu.cuMemcpy2DAsync(&copy, current.stream);
 }
 
 /* The driver takes a pitch that is at least a row's length, up to a limit that holds for all
@@ -159,23 +159,29 @@ static weft_pack_kernels_t copying_kernels(void)
     return kernels;
 }
 
-int wefti_copy_blocks(weft_queue_t *queue, const weft_packing_t *packing, bool is_packing)
+int wefti_copy_blocks_in(weft_device_t *device, weft_cu_stream_t stream,
+                         const weft_packing_t *packing, bool is_packing)
 {
     weft_visit_t visit;
-    int err = wefti_device_enter(queue->device, &visit);
+    int err = wefti_device_enter(device, &visit);
     if (err != MPI_SUCCESS)
         return err;
     weft_pack_kernels_t kernels = copying_kernels();
     weft_stream_part_t part = {packing->offset, packing->bytes, packing->packed};
-    current.queue = queue;
+    current.stream = stream;
     current.is_packing = is_packing;
     current.result = WEFT_CU_SUCCESS;
     weft_pack_by(&kernels, packing->elements, &part);
     wefti_device_leave(&visit);
     if (current.result == WEFT_CU_SUCCESS)
         return MPI_SUCCESS;
-    err = wefti_driver_failed(
+    return wefti_driver_failed(
         current.result, "cuMemcpyAsync", "%s %zu bytes of a derived datatype at %p",
         is_packing ? "packing" : "unpacking", packing->bytes, packing->elements->buf);
-    return wefti_queue_empty(queue, err);
+}
+
+int wefti_copy_blocks(weft_queue_t *queue, const weft_packing_t *packing, bool is_packing)
+{
+    int err = wefti_copy_blocks_in(queue->device, queue->stream, packing, is_packing);
+    return err == MPI_SUCCESS ? err : wefti_queue_empty(queue, err);
 }

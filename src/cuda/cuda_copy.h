@@ -17,4 +17,8 @@ int wefti_copy_pieces(weft_queue_t *queue, const weft_piece_t *pieces, size_t co
  * by block. */
 int wefti_copy_blocks(weft_queue_t *queue, const weft_packing_t *packing, bool is_packing);
 
+/** The same in any stream of the device; may be called without the lock. */
+int wefti_copy_blocks_in(weft_device_t *device, weft_cu_stream_t stream,
+                         const weft_packing_t *packing, bool is_packing);
+
 #endif

@@ -8,10 +8,20 @@
 #include "base/fail.h"
 #include "mpi.h"
 
+#include <stddef.h>
 #include <string.h>
 
 _Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS,
                "as many ranks as a kernel takes");
+_Static_assert(sizeof(weft_conduit_head_t) <= WEFT_CONDUIT_HEAD &&
+                   offsetof(weft_conduit_head_t, broken) == WEFT_CONDUIT_BROKEN,
+               "the head of an inbox");
+_Static_assert(offsetof(weft_conduit_watch_t, off) == WEFT_WATCH_OFF * sizeof(uint32_t) &&
+                   offsetof(weft_conduit_watch_t, vain) == WEFT_WATCH_VAIN * sizeof(uint32_t) &&
+                   offsetof(weft_conduit_watch_t, begun) == WEFT_WATCH_BEGUN * sizeof(uint32_t) &&
+                   offsetof(weft_conduit_watch_t, ended) == WEFT_WATCH_ENDED * sizeof(uint32_t) &&
+                   offsetof(weft_conduit_watch_t, number) == WEFT_WATCH_NUMBER * sizeof(uint32_t),
+               "the words of a watch");
 
 /* ---- inboxes ---- */
 
@@ -88,24 +98,45 @@ static void put_sides(const weft_exchange_t *exchange, weft_exchange_args_t *arg
     }
 }
 
-int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
+static int call_exchange(weft_device_t *device, const weft_exchange_t *exchange,
+                         weft_kernel_call_t *call)
 {
-    weft_kernel_call_t call = {.kernel = WEFT_KERNEL_exchange_move};
+    *call = (weft_kernel_call_t){.kernel = WEFT_KERNEL_exchange_move};
     if (exchange->op != NULL) {
-        if (!wefti_can_reduce(queue->device, exchange->op, exchange->type))
+        if (!wefti_can_reduce(device, exchange->op, exchange->type))
             return weft_fail(MPI_ERR_OTHER, "device %s has no kernel for this reduction",
-                             queue->device->pci);
-        call.kernel = weft_exchange_kernel(weft_reduce_kernel(exchange->op, exchange->type));
+                             device->pci);
+        call->kernel = weft_exchange_kernel(weft_reduce_kernel(exchange->op, exchange->type));
     }
-    weft_exchange_args_t *args = &call.args.exchange;
+    weft_exchange_args_t *args = &call->args.exchange;
     args->members = (uint32_t)exchange->members;
     args->member = (uint32_t)exchange->member;
     args->flag = exchange->flag;
     args->results = exchange->results;
     args->rounds = weft_config.REPRODUCIBLE;
-    args->limit_ns = wefti_kernel_limit_ns();
+    /* Ranks may be late by any time where no meeting has said that they are there. */
+    args->limit_ns = exchange->conduit == NULL ? wefti_kernel_limit_ns() : 0;
     args->watch = exchange->watch;
+    args->conduit = exchange->conduit;
+    args->even = exchange->even;
+    args->head = exchange->head;
+    args->number = exchange->number;
     put_sides(exchange, args);
-    weft_call_exchange(call.kernel, exchange->most, &call);
-    return wefti_launch(queue, &call, "an exchange with other ranks");
+    weft_call_exchange(call->kernel, exchange->most, call);
+    return MPI_SUCCESS;
+}
+
+int wefti_exchange(weft_queue_t *queue, const weft_exchange_t *exchange)
+{
+    weft_kernel_call_t call;
+    int err = call_exchange(queue->device, exchange, &call);
+    return err == MPI_SUCCESS ? wefti_launch(queue, &call, "an exchange with other ranks") : err;
+}
+
+int wefti_stream_put_exchange(weft_user_stream_t *stream, const weft_exchange_t *exchange)
+{
+    weft_device_t *device = wefti_stream_device(stream);
+    weft_kernel_call_t call;
+    int err = call_exchange(device, exchange, &call);
+    return err == MPI_SUCCESS ? wefti_launch_in(device, wefti_stream_handle(stream), &call) : err;
 }

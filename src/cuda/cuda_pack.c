@@ -4,6 +4,7 @@
 #include "cuda/cuda_copy.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_stream.h"
 #include "cuda/kernels/move_shape.h"
 #include "datatype/pack.h"
 #include "base/list.h"
@@ -117,19 +118,17 @@ static int move_run(weft_queue_t *queue, const weft_packing_t *packing, ptrdiff_
                       : wefti_copy(queue, typed, packing->packed, packing->bytes);
 }
 
-static int move_by_kernel(weft_queue_t *queue, const weft_packing_t *packing, pack_shape_t *shape,
-                          const void *image, bool is_packing)
+static void call_move(weft_device_t *device, const weft_packing_t *packing, weft_packer_t packer,
+                      bool is_packing, weft_kernel_call_t *call)
 {
     const weft_elements_t *elements = packing->elements;
-    weft_kernel_end_t typed = {&shape->moves, image, elements->buf, elements->count};
+    weft_kernel_end_t typed = {packer.shape, packer.image, elements->buf, elements->count};
     weft_kernel_end_t packed = {.buf = packing->packed};
     weft_kernel_move_t move = {.to = is_packing ? packed : typed,
                                .from = is_packing ? typed : packed,
                                .begin = packing->offset,
                                .end = packing->offset + packing->bytes};
-    weft_kernel_call_t call;
-    weft_call_move(&move, wefti_processors(queue->device), &call);
-    return wefti_launch(queue, &call, is_packing ? "packing" : "unpacking");
+    weft_call_move(&move, wefti_processors(device), call);
 }
 
 static int move(weft_queue_t *queue, const weft_packing_t *packing, bool is_packing)
@@ -138,6 +137,7 @@ static int move(weft_queue_t *queue, const weft_packing_t *packing, bool is_pack
     ptrdiff_t offset;
     size_t span;
     const void *image;
+    weft_kernel_call_t call;
     if (packing->bytes == 0)
         return MPI_SUCCESS;
     if (weft_type_span(type, packing->elements->count, &offset, &span))
@@ -147,7 +147,8 @@ static int move(weft_queue_t *queue, const weft_packing_t *packing, bool is_pack
     pack_shape_t *shape = shape_of(type);
     if (shape == NULL || !image_for(shape, queue, &image))
         return wefti_copy_blocks(queue, packing, is_packing);
-    return move_by_kernel(queue, packing, shape, image, is_packing);
+    call_move(queue->device, packing, (weft_packer_t){&shape->moves, image}, is_packing, &call);
+    return wefti_launch(queue, &call, is_packing ? "packing" : "unpacking");
 }
 
 int wefti_pack(weft_queue_t *queue, const weft_packing_t *packing)
@@ -158,4 +159,30 @@ int wefti_pack(weft_queue_t *queue, const weft_packing_t *packing)
 int wefti_unpack(weft_queue_t *queue, const weft_packing_t *packing)
 {
     return move(queue, packing, false);
+}
+
+/* ---- in a stream of the program ---- */
+
+weft_packer_t wefti_stream_find_packer(const weft_user_stream_t *stream, weft_type_t *type)
+{
+    weft_device_t *device = wefti_stream_device(stream);
+    weft_queue_t *queue = wefti_queue_of(device, WEFT_STREAM_QUICK);
+    pack_shape_t *shape = queue == NULL || !wefti_has_kernels(device) ? NULL : shape_of(type);
+    const void *image;
+    if (shape == NULL || !image_for(shape, queue, &image))
+        return (weft_packer_t){NULL, NULL};
+    return (weft_packer_t){&shape->moves, image};
+}
+
+int wefti_stream_put_packing(weft_user_stream_t *stream, const weft_packing_t *packing,
+                             weft_packer_t packer, bool is_packing)
+{
+    weft_device_t *device = wefti_stream_device(stream);
+    weft_kernel_call_t call;
+    if (packing->bytes == 0)
+        return MPI_SUCCESS;
+    if (packer.shape == NULL)
+        return wefti_copy_blocks_in(device, wefti_stream_handle(stream), packing, is_packing);
+    call_move(device, packing, packer, is_packing, &call);
+    return wefti_launch_in(device, wefti_stream_handle(stream), &call);
 }

@@ -3,10 +3,13 @@
 
 #include "cuda/catch_up.h"
 #include "cuda/cuda_device.h"
+#include "cuda/cuda_exchange.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_pack.h"
 #include "cuda/cuda_queue.h"
 #include "cuda/stream_work.h"
+#include "cuda/watch_words.h"
 #include "base/fail.h"
 #include "base/futex.h"
 #include "base/log.h"
@@ -56,10 +59,12 @@ static struct weft_passage *repeated_passages;
 static int shut_gates; /* closed gates, without repeated ones */
 static int repeated_gates;
 static int open_streams;
+bool (*weft_kernels_may_wait)(void);
 
 bool wefti_streams_may_wait(void)
 {
-    return shut_gates > 0 || repeated_gates > 0;
+    return shut_gates > 0 || repeated_gates > 0 ||
+           (weft_kernels_may_wait != NULL && weft_kernels_may_wait());
 }
 
 bool wefti_may_take(const weft_device_t *device)
@@ -516,6 +521,11 @@ const weft_device_stream_ops_t wefti_stream_ops = {
     .put_copy = wefti_stream_put_copy,
     .can_scale = wefti_stream_can_scale,
     .put_scaling = wefti_stream_put_scaling,
+    .take_watch = wefti_stream_take_watch,
+    .give_watch = wefti_stream_give_watch,
+    .put_exchange = wefti_stream_put_exchange,
+    .find_packer = wefti_stream_find_packer,
+    .put_packing = wefti_stream_put_packing,
     .put_mark = wefti_stream_put_mark,
     .follow = wefti_stream_follow,
     .take_memory = wefti_stream_take_memory,

@@ -260,6 +260,10 @@ typedef struct weft_cu_copy2d {
 
 #define WEFT_CU_WANTED(X)                                                                          \
     X(cuFuncLoad, cuFuncLoad, (weft_cu_function_t function))                                       \
+    X(cuMemHostRegister, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags))       \
+    X(cuMemHostUnregister, cuMemHostUnregister, (void *memory))                                    \
+    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2,                                     \
+      (weft_cu_address_t * out, void *memory, unsigned flags))                                     \
     X(cuDriverGetVersion, cuDriverGetVersion, (int *out))                                          \
     X(cuCtxGetId, cuCtxGetId, (weft_cu_context_t context, unsigned long long *out))                \
     X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                           \

@@ -156,6 +156,20 @@ typedef struct weft_exchange_peer {
     size_t out_bytes, in_bytes;
 } weft_exchange_peer_t;
 
+enum { WEFT_CONDUIT_HEAD = 64 }; /* bytes at the beginning of an inbox */
+
+/** The words by which the host and the exchanges of a conduit signal each other. */
+typedef struct weft_conduit_watch {
+    _Atomic uint32_t off;  /* the host sets it to the flag of an exchange that is to end early */
+    _Atomic uint32_t vain; /* the flag of one that has ended early, or not begun after such a one */
+    _Atomic uint32_t begun;  /* the flags of the latest exchange that has begun ... */
+    _Atomic uint32_t ended;  /* ... and of the latest that has ended */
+    _Atomic uint32_t number; /* of the latest one outside of graphs that has ended */
+} weft_conduit_watch_t;
+
+/** Where in an inbox a member learns that the exchanges of a conduit have failed: not 0. */
+enum { WEFT_CONDUIT_BROKEN = 8 };
+
 /**
  * Members whose kernels run at the same time, each on a device of its own, send each other blocks.
  * With an operation each member combines the blocks that it gets and its own, in the order of
@@ -174,6 +188,13 @@ typedef struct weft_exchange {
     size_t most;      /* bytes of the longest block of all members */
     uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has
                          ended early, or has waited for too long */
+    /* NULL, or this rank's inbox, in which exchanges follow each other in the order of a stream (a
+     * conduit): the device counts them, and the count is the flag. They have no time limit, and
+     * `watch` is a weft_conduit_watch_t. */
+    void *conduit;
+    size_t even;     /* rows of every second exchange lie so many bytes further on */
+    size_t head;     /* how far this rank's rows are from the beginning of others' inboxes */
+    uint32_t number; /* of this launch, ascending; 0: it becomes part of a graph */
     weft_exchange_peer_t peer[WEFT_EXCHANGE_MOST_MEMBERS];
 } weft_exchange_t;
 

@@ -32,6 +32,8 @@ typedef struct weft_gate {
     struct weft_passage *passage; /* of the back end: if is_repeated and is_kept_by_host */
 } weft_gate_t;
 
+struct weft_exchange; /* of runtime/device.h */
+struct weft_packing;
 struct weft_type;                         /* of datatype/type.h */
 typedef struct weft_device weft_device_t; /* of runtime/device.h */
 
@@ -49,6 +51,15 @@ typedef struct weft_scaling {
      * four bytes those of a float for other floats */
     uint64_t factor;
 } weft_scaling_t;
+
+/** What the back end has prepared to pack elements of a type by a kernel; NULL in it: nothing. */
+typedef struct weft_packer {
+    const void *shape, *image;
+} weft_packer_t;
+
+/** Set by src/stream: may a kernel in a stream of the program be waiting for those of other ranks?
+ * NULL: there are none. */
+extern bool (*weft_kernels_may_wait)(void);
 
 typedef struct weft_device_stream_ops {
     /** The stream whose handle the program gave as `bytes` bytes. MPI_ERR_ARG, MPI_ERR_OTHER,
@@ -93,6 +104,19 @@ typedef struct weft_device_stream_ops {
     bool (*can_scale)(const weft_user_stream_t *stream, const struct weft_type *type);
     /** Without the lock: what can_scale allows. */
     int (*put_scaling)(weft_user_stream_t *stream, const weft_scaling_t *scaling);
+    /** WEFT_WATCH_BYTES of memory, all zeros, that kernels in the stream and the host reach. The
+     * host may read it even when the stream's context is gone. NULL: there is none. */
+    uint32_t *(*take_watch)(const weft_user_stream_t *stream);
+    void (*give_watch)(uint32_t *watch);
+    /** Without the lock: the kernel of an exchange in a conduit; of a reduction that can_reduce of
+     * weft_device allows. */
+    int (*put_exchange)(weft_user_stream_t *stream, const struct weft_exchange *exchange);
+    /** Prepare to pack elements of a type that the caller keeps. */
+    weft_packer_t (*find_packer)(const weft_user_stream_t *stream, struct weft_type *type);
+    /** Without the lock: pack or unpack. If the packer is empty, that is done block by block, in
+     * memory of any kind. */
+    int (*put_packing)(weft_user_stream_t *stream, const struct weft_packing *packing,
+                       weft_packer_t packer, bool is_packing);
     /** Without the lock: have *mark, which is NULL at first, stand for all work so far in the
      * stream; it is used again only in streams of the same context. */
     int (*put_mark)(weft_user_stream_t *stream, void **mark);
