@@ -6,6 +6,7 @@
 #include "mpi/check.h"
 #include "mpi/leaks.h"
 #include "comm/comm_make.h"
+#include "stream/conduit.h"
 #include "stream/stream.h"
 #include "base/fail.h"
 
@@ -200,6 +201,8 @@ int PMPIX_Stream_comm_create(MPI_Comm comm_handle, MPIX_Stream handle, MPI_Comm 
         err = weft_comm_dup(comm, &copy);
     if (err == MPI_SUCCESS && stream != NULL)
         weft_stream_attach(stream, copy);
+    if (err == MPI_SUCCESS && (err = weft_conduit_agree(copy, stream)) != MPI_SUCCESS)
+        weft_comm_release(copy);
     if (err == MPI_SUCCESS)
         *newcomm = weft_give_comm(call.name, copy);
     return weft_call_end(&call, err);

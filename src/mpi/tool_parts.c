@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/tool_parts.h"
 
+#include "stream/conduit.h"
 #include "devcoll/method.h"
 #include "coll/coll_pvars.h"
 #include "pt2pt/pt2pt_events.h"
@@ -109,6 +110,7 @@ const weft_tool_parts_t *weft_tool_parts(void)
                                                 &paths,
                                                 &weft_wait_pvars,
                                                 &weft_device_method_pvars,
+                                                &weft_conduit_pvars,
                                                 &weft_self_pvars,
                                                 &weft_shm_pvars,
                                                 &weft_ofi_pvars,

@@ -2,6 +2,7 @@
 #include "nccl/nccl_private.h"
 
 #include "mpi/start.h"
+#include "stream/conduit.h"
 #include "object/errhandler.h"
 #include "runtime/device.h"
 #include "runtime/lock.h"
@@ -124,9 +125,12 @@ int wefti_nccl_open(void)
 int wefti_nccl_comm_create(weft_comm_t *mpi, weft_stream_t *home, ncclComm_t *out)
 {
     ncclComm_t comm = weft_alloc_zeroed(1, sizeof(*comm));
-    if (comm == NULL) {
+    int err = comm == NULL ? weft_fail(MPI_ERR_NO_MEM, "no memory for a communicator")
+                           : weft_conduit_agree(mpi, home);
+    if (err != MPI_SUCCESS) {
+        weft_free(comm);
         weft_comm_release(mpi);
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a communicator");
+        return err;
     }
     comm->mpi = mpi;
     comm->home = home;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stream/enqueue.h"
 
+#include "stream/conduit.h"
 #include "stream/enqueued_private.h"
 #include "base/fail.h"
 #include "base/memory.h"
@@ -194,16 +195,17 @@ static int copy_counts(const weft_coll_args_t *args, MPI_Count **out)
     return MPI_SUCCESS;
 }
 
-int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t *args)
+static int enqueue_coll_with_gate(const char *name, weft_coll_t coll, const weft_coll_args_t *args,
+                                  weft_stream_t *stream)
 {
-    enqueued_t *record = NULL;
     MPI_Count *counts;
     int err = copy_counts(args, &counts);
-    if (err == MPI_SUCCESS)
-        err = create_record(name, args->comm, &record);
-    if (err != MPI_SUCCESS) {
-        weft_free(counts);
+    if (err != MPI_SUCCESS)
         return err;
+    enqueued_t *record = wefti_enqueued_create(name, args->comm, stream);
+    if (record == NULL) {
+        weft_free(counts);
+        return MPI_ERR_NO_MEM;
     }
     record->ops = &coll_ops;
     record->of.coll.coll = coll;
@@ -213,6 +215,15 @@ int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t
         record->of.coll.args.recv_counts = weft_counts_wide(counts);
     retain(args);
     return enqueue_record(record, NULL);
+}
+
+int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t *args)
+{
+    weft_stream_t *stream;
+    int err = find_stream(args->comm, &stream);
+    if (err != MPI_SUCCESS || weft_conduit_put(stream, coll, args, &err))
+        return err;
+    return enqueue_coll_with_gate(name, coll, args, stream);
 }
 
 /* ---- waits ---- */

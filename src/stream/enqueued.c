@@ -64,7 +64,7 @@ void wefti_enqueued_release(enqueued_t *record)
     if (!weft_object_drop(&record->request.object))
         return;
     record->request.object.kind = WEFT_FREED;
-    wefti_ticket_void(record);
+    wefti_ticket_void(record->ticket);
     if (record->capture != 0 && record->has_gate)
         enqueued_run()->remove_gate(&record->gate);
     weft_request_forget_error(&record->request);
@@ -106,7 +106,7 @@ int wefti_capture_of(weft_stream_t *stream, uint64_t *out)
     return enqueued_run()->capture(stream->users, out);
 }
 
-static void begin_feeding(weft_stream_t *stream)
+void wefti_stream_begin_feeding(weft_stream_t *stream)
 {
     while (stream->is_being_fed) {
         stream->is_free_to_feed = false;
@@ -115,7 +115,7 @@ static void begin_feeding(weft_stream_t *stream)
     stream->is_being_fed = true;
 }
 
-static void end_feeding(weft_stream_t *stream)
+void wefti_stream_end_feeding(weft_stream_t *stream)
 {
     stream->is_being_fed = false;
     stream->is_free_to_feed = true;
@@ -175,6 +175,13 @@ static int prepare(enqueued_t *record, bool has_gate)
     return err;
 }
 
+static void enqueued_has_no_graph(void *owner)
+{
+    enqueued_t *record = owner;
+    record->ticket = NULL;
+    wefti_enqueued_graph_gone(record);
+}
+
 /* The lock is released meanwhile: the driver may block while the stream is full of the program's
  * work, which may wait for work of the library's thread. Once the host function is in the stream,
  * the record belongs to that thread. */
@@ -182,8 +189,10 @@ static int put_record(enqueued_t *record, bool *is_there_out)
 {
     weft_user_stream_t *users = record->stream->users;
     weft_gate_t gate = record->gate;
-    weft_ticket_t *ticket = record->capture == 0 ? NULL : wefti_ticket_create(record);
+    weft_ticket_t *ticket =
+        record->capture == 0 ? NULL : wefti_ticket_create(enqueued_has_no_graph, record);
     bool has_gate = record->has_gate;
+    record->ticket = ticket;
     weft_unlock();
     bool is_held = ticket != NULL && enqueued_run()->put_end(users, wefti_ticket_return, ticket);
     int err = enqueued_run()->put_call(users, wefti_stream_arrived, record);
@@ -191,8 +200,10 @@ static int put_record(enqueued_t *record, bool *is_there_out)
     if (is_there && has_gate)
         err = enqueued_run()->put_gate(users, &gate);
     weft_lock();
-    if (ticket != NULL && !is_held)
-        wefti_ticket_release(record);
+    if (ticket != NULL && !is_held) {
+        wefti_ticket_free(ticket);
+        record->ticket = NULL;
+    }
     *is_there_out = is_there;
     return err;
 }
@@ -202,7 +213,7 @@ int wefti_enqueued_put(enqueued_t *record, bool has_gate)
     weft_stream_t *stream = record->stream;
     bool is_there = false;
     weft_stream_retain(stream);
-    begin_feeding(stream);
+    wefti_stream_begin_feeding(stream);
     int err = prepare(record, has_gate);
     if (err == MPI_SUCCESS) {
         enter_stream(record);
@@ -210,7 +221,7 @@ int wefti_enqueued_put(enqueued_t *record, bool has_gate)
         if (!is_there)
             take_back(record);
     }
-    end_feeding(stream);
+    wefti_stream_end_feeding(stream);
     if (!is_there)
         wefti_enqueued_release(record);
     weft_stream_release(stream);

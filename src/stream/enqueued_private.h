@@ -104,16 +104,17 @@ void wefti_enqueued_graph_gone(enqueued_t *record);
 
 /* ---- captured.c ---- */
 
-/** Create what a graph holds for a record; NULL if there is no memory. It must be handed to the
- * driver, or released. */
-weft_ticket_t *wefti_ticket_create(enqueued_t *record);
-void wefti_ticket_release(enqueued_t *record);
-/** The record is released before its ticket. */
-void wefti_ticket_void(enqueued_t *record);
-/** The graph is gone. Called by a thread of the driver, without the lock, even after MPI has
- * ended. */
+/** Create what a graph holds for `owner`; NULL if there is no memory. It must be handed to the
+ * driver, or freed. When it has come back `has_returned` is called with the lock, and the ticket is
+ * gone. */
+weft_ticket_t *wefti_ticket_create(void (*has_returned)(void *owner), void *owner);
+void wefti_ticket_free(weft_ticket_t *ticket);
+/** The owner goes before its ticket, which may be NULL. */
+void wefti_ticket_void(weft_ticket_t *ticket);
+/** The graph is gone, or the stream has come to the ticket. Called by a thread of the driver,
+ * without the lock, even after MPI has ended. */
 void wefti_ticket_return(void *ticket);
-/** Release the records whose tickets have been returned. */
+/** Have the owners of tickets that have come back learn of it. */
 void wefti_tickets_collect(void);
 
 /** Is anything enqueued, or under way? */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stream/stream.h"
 
+#include "stream/conduit.h"
 #include "stream/stream_private.h"
 #include "runtime/device.h"
 #include "runtime/lock.h"
@@ -103,7 +104,7 @@ static void detach_stream(weft_comm_t *comm, void *state)
 int weft_streams_open(void)
 {
     stream_slot = weft_comm_slot_register("stream", detach_stream);
-    return stream_slot < 0 ? MPI_ERR_INTERN : MPI_SUCCESS;
+    return stream_slot < 0 ? MPI_ERR_INTERN : weft_conduits_open();
 }
 
 void weft_stream_attach(weft_stream_t *stream, weft_comm_t *comm)
@@ -123,14 +124,14 @@ weft_stream_t *weft_stream_of_comm(const weft_comm_t *comm)
 /* ---- the end ---- */
 
 /* The library learns that a graph was launched only when the stream reaches the graph's first
- * operation, so it waits for all work in the streams. */
+ * operation, and does not hear of kernels at all, so it waits for all work in the streams. */
 static void await_graphs(void)
 {
     weft_link_t *link = wefti_streams.next;
     while (link != &wefti_streams) {
         weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
         weft_stream_retain(stream);
-        if (stream->is_captured) {
+        if (stream->is_captured || stream->has_kernels) {
             weft_unlock();
             weft_device->streams->drain(stream->users);
             weft_lock();
@@ -152,6 +153,7 @@ void weft_streams_end(void)
     wefti_stream_thread_end();
     wefti_tickets_collect();
     wefti_enqueued_end();
+    weft_conduits_end();
 }
 
 /* Communicators that the program has not freed have held their streams until now. */
@@ -160,5 +162,6 @@ void weft_streams_close(void)
     while (!weft_list_is_empty(&wefti_streams))
         close_handle(WEFT_ELEMENT(wefti_streams.next, weft_stream_t, link));
     wefti_enqueued_close();
+    weft_conduits_close();
     weft_pool_close(&streams);
 }

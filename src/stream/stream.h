@@ -24,6 +24,7 @@ typedef struct weft_stream {
     bool is_being_fed; /* a thread of the program is adding an operation */
     bool is_free_to_feed;
     bool is_captured; /* some operation of it is part of a graph */
+    bool has_kernels; /* kernels of collectives were put into it (conduit.h) */
     int error;        /* an operation's error that the next call returns; MPI_SUCCESS: none */
     char *why;        /* the text of `error` */
     weft_link_t link; /* in the list of all streams */

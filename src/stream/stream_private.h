@@ -37,6 +37,13 @@ void wefti_stream_failed(enqueued_t *record);
 /** An operation was begun (1) or is over (-1): the thread polls as long as any is under way. */
 void wefti_stream_under_way(int more);
 
+/** Have only one thread of the program at a time put work into the stream; waits. */
+void wefti_stream_begin_feeding(weft_stream_t *stream);
+void wefti_stream_end_feeding(weft_stream_t *stream);
+
+/** From now on the thread looks at conduits. */
+void wefti_stream_watch_conduits(void);
+
 /** Wait until *flag is true, and check from time to time that streams still work: operations that
  * wait in a stream that does not work fail. */
 void wefti_stream_await(const bool *flag);

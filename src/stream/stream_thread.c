@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "stream/stream_private.h"
 
+#include "stream/conduit_private.h"
 #include "object/errhandler.h"
 #include "runtime/device.h"
 #include "runtime/lock.h"
@@ -21,13 +22,14 @@ enum {
      * sleeps: waking a thread takes 50 us, and operations often follow each other closely. */
     SPIN_NS = 20000,
     CHECK_MS = 20,
+    LOOK_MS = 100, /* how often conduits are looked at */
 };
 
 static _Atomic(enqueued_t *) arrived; /* a stack */
 static atomic_bool is_open;
 static atomic_uint to_do; /* 1: there is work for the thread */
 static enqueued_t *failed, **failed_end = &failed;
-static bool has_news, is_ending, runs;
+static bool has_news, is_ending, runs, has_conduits;
 static int under_way, watchers;
 static pthread_t thread;
 
@@ -152,14 +154,44 @@ static void tell_failures(void)
     }
 }
 
+/* Looks again when the time has come; *flag ends a wait in progress. */
+static int stream_look_at_conduits(bool everything)
+{
+    static int64_t last_ms;
+    int64_t now_ms = weft_clock_ms();
+    (void)everything;
+    if (now_ms - last_ms >= LOOK_MS) {
+        last_ms = now_ms;
+        has_news = true;
+    }
+    return 0;
+}
+
+static void make_progress(void)
+{
+    if (!has_conduits) {
+        weft_progress_until(&has_news);
+        return;
+    }
+    weft_progress_need(stream_look_at_conduits);
+    weft_progress_await_silent(1);
+    weft_progress_until(&has_news);
+    weft_progress_await_silent(-1);
+    weft_progress_remove(stream_look_at_conduits);
+}
+
 static void sleep_until_needed(void)
 {
+    int64_t most_ns = has_conduits ? (int64_t)LOOK_MS * 1000000 : 0;
     weft_lock_give();
     int64_t start = weft_world.is_oversubscribed ? 0 : weft_clock_ns();
     while (atomic_load(&to_do) == 0 && weft_clock_ns() - start < SPIN_NS)
         weft_cpu_relax();
-    while (atomic_load(&to_do) == 0)
-        weft_futex_wait(&to_do, 0, 0);
+    while (atomic_load(&to_do) == 0) {
+        weft_futex_wait(&to_do, 0, most_ns);
+        if (has_conduits)
+            break;
+    }
     weft_lock_take();
 }
 
@@ -172,8 +204,10 @@ static void *stream_thread_run(void *unused)
         begin_arrived();
         wefti_tickets_collect();
         tell_failures();
-        if (under_way > 0)
-            weft_progress_until(&has_news);
+        bool is_stuck = has_conduits && wefti_conduits_look();
+        /* a kernel may be waiting for that of a rank which waits for a message from this one */
+        if (under_way > 0 || is_stuck)
+            make_progress();
         else
             sleep_until_needed();
     }
@@ -230,6 +264,12 @@ bool wefti_stream_thread_runs(void)
     return runs;
 }
 
+void wefti_stream_watch_conduits(void)
+{
+    has_conduits = true;
+    ring_thread();
+}
+
 void wefti_stream_thread_end(void)
 {
     atomic_store(&is_open, false);
@@ -239,7 +279,7 @@ void wefti_stream_thread_end(void)
     pthread_join(thread, NULL);
     weft_lock();
     weft_progress_remove(stream_hear_of_it);
-    runs = is_ending = false;
+    runs = is_ending = has_conduits = false;
 }
 
 /* ---- streams that do not go on ---- */
