@@ -15,6 +15,7 @@
 enum {
     /* All of them take about half of the memory that WEFT_DEVICE_SCRATCH_MAX allows by default. */
     CONDUITS_MOST = 24,
+    IDLE_MS = 1000,
     MAP_MS = 2000, /* how long another rank may take to try whether a device reaches another one */
 };
 
@@ -66,6 +67,23 @@ static bool is_within_host(const weft_comm_t *comm)
 }
 
 /* ---- memory ---- */
+
+/* While a kernel may wait, nothing is taken from the driver. If all ranks call in the same order,
+ * all have enqueued their part of what this rank has enqueued, so the kernels end soon. */
+static void await_other_conduits(void)
+{
+    int64_t until_ms = weft_clock_ms() + IDLE_MS;
+    weft_link_t *link = wefti_conduits.next;
+    while (link != &wefti_conduits && weft_clock_ms() < until_ms) {
+        const conduit_t *conduit = WEFT_ELEMENT(link, conduit_t, link);
+        if (conduit->watch == NULL || !wefti_conduit_is_busy(conduit)) {
+            link = link->next;
+            continue;
+        }
+        weft_progress_test(); /* it may let other threads change the list */
+        link = wefti_conduits.next;
+    }
+}
 
 static void conduit_is_cleared(weft_event_t *event, int error)
 {
@@ -202,6 +220,7 @@ static int agree(weft_comm_t *comm, const weft_stream_t *stream, conduit_t *cond
     int err = exchange_offers(comm, &own, all);
     if (err != MPI_SUCCESS || !can_all(all, comm->size))
         return err;
+    await_other_conduits();
     own.can = open_memory(conduit, stream);
     own.inbox = conduit->share;
     err = exchange_offers(comm, &own, all);

@@ -176,6 +176,22 @@ static void differ(const room_t *at)
     free(host);
 }
 
+/* A communicator that is made while kernels of another one are under way. */
+static void second_communicator(void)
+{
+    MPI_Comm second;
+    for (int i = 0; i < 3; i++)
+        MPIX_Barrier_enqueue(on.comm);
+    MPIX_Stream_comm_create(MPI_COMM_WORLD, on.mpix, &second);
+    CU(cuStreamSynchronize(on.stream));
+    unsigned long kernels = calls_of("weft_exchange");
+    MPIX_Barrier_enqueue(second);
+    CU(cuStreamSynchronize(on.stream));
+    if (launches != NULL)
+        EXPECT(calls_of("weft_exchange") - kernels, by_kernels);
+    MPI_Comm_free(&second);
+}
+
 /* The first rank waits for its stream, outside of MPI. The others come when they have a message
  * from it that is too long to be sent at once. */
 static void message_meanwhile(void)
@@ -236,6 +252,7 @@ int main(int argc, char **argv)
         memory_give(&at.in_memory);
         memory_give(&at.out_memory);
     }
+    second_communicator();
     message_meanwhile();
     pairs_of_the_host();
     stream_comm_free(&on);
