@@ -76,15 +76,24 @@ static void no_call_of_the_host(const room_t *at)
     EXPECT(calls_of("weft_exchange") - kernels >= 7, by_kernels);
 }
 
-/* The program may take and free memory at any moment. */
+/* A stream at a gate waits for the library, which the program must not keep waiting. */
+static void see_to_gates(void)
+{
+    if (!by_kernels)
+        CU(cuStreamSynchronize(on.stream));
+}
+
+/* With kernels the program may take and free memory at any moment. */
 static void free_between(const room_t *at)
 {
     CU(cuMemsetD32Async((CUdeviceptr)at->in, 1, (size_t)at->count, on.stream));
     for (int round = 0; round < ROUNDS; round++) {
         CUdeviceptr taken;
         MPIX_Allreduce_enqueue(at->in, at->out, at->count, MPI_INT, MPI_SUM, on.comm);
+        see_to_gates();
         CU(cuMemAlloc(&taken, 3000000));
         MPIX_Bcast_enqueue(at->out, at->count, MPI_INT, round % expect_size, on.comm);
+        see_to_gates();
         CU(cuMemFree(taken));
     }
     check_all(at->out, expect_size, at->count, "frees between");
