@@ -106,14 +106,14 @@ static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, con
     void *to = weft_channel_reserve(&peer->out, header->bytes);
     if (__builtin_expect(to == NULL, 0))
         return false;
-    if (header->bytes >= WEFT_STORE_LONG) {
+    if (header->bytes <= WEFT_SLOT_PAYLOAD) {
+        weft_copy_small(to, payload, header->bytes);
+    } else if (header->bytes < WEFT_STORE_LONG) {
+        weft_copy(to, payload, header->bytes);
+    } else {
         publish_long(peer, header, to, payload);
         return true;
     }
-    if (header->bytes <= WEFT_SLOT_PAYLOAD)
-        weft_copy_small(to, payload, header->bytes);
-    else
-        weft_copy(to, payload, header->bytes);
     publish_memory(peer, header);
     return true;
 }
@@ -549,8 +549,22 @@ static void shm_describe(weft_rank_report_t *report)
                               shm.segment.wanted_data_bytes / 1024);
 }
 
+static void log_stores(void)
+{
+    int measured = 0, nontemporal = 0;
+    for (int i = 0; i < shm.segment.ranks; i++) {
+        const weft_channel_out_t *out = &shm.peers[i].out;
+        measured += out->measured > 0;
+        nontemporal += out->measured > 0 && out->store.way == WEFT_STORE_NONTEMPORAL;
+    }
+    if (measured > 0)
+        WEFT_LOG(WEFT_INFO, "shm", "long packets to %d of %d ranks go past the caches", nontemporal,
+                 measured);
+}
+
 static void shm_close(void)
 {
+    log_stores();
     weft_path_log(&shm.choice);
     weft_mutual_log(&shm.mutual_choice);
     weft_short_log(&shm.short_choice);
