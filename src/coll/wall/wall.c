@@ -185,9 +185,9 @@ static inline bool look_and_wait(weft_wall_t *wall, int member, int end, uint64_
 static __attribute__((noinline)) bool await_and_time(weft_wall_t *wall, int member, int end,
                                                      uint64_t number)
 {
-    int64_t began_ns = weft_clock_ns();
+    weft_wall_work_ends(wall);
     bool is_good = look_and_wait(wall, member, end, number);
-    wall->timing.waited_ns += weft_clock_ns() - began_ns;
+    weft_wall_work_begins(wall);
     return is_good;
 }
 

@@ -30,6 +30,7 @@
 #include "runtime/ring_loss.h"
 #include "runtime/store_choice.h"
 #include "runtime/wall_place.h"
+#include "base/clock.h"
 #include "base/copy.h"
 #include "base/least.h"
 #include "base/list.h"
@@ -52,10 +53,10 @@ typedef struct weft_wall_member {
     const atomic_uint *leaving;
 } weft_wall_member_t;
 
-/** Some calls are measured: what of their time was neither waiting nor writing is reading. */
+/** Some calls are measured: what of their work was not writing is reading. */
 typedef struct weft_wall_timing {
-    bool is_on; /* for the call under way */
-    int64_t began_ns, waited_ns, wrote_ns;
+    bool is_on; /* for the call under way, without its waits: */
+    int64_t work_ns, wrote_ns;
     uint64_t last_long; /* number of the last post before the last long call */
     /* of the first member: */
     uint64_t number;            /* before the last call that was measured; 0: none is looked at */
@@ -194,8 +195,22 @@ void weft_wall_store_open(weft_wall_t *wall);
 /** A call with long data begins, of which all members know the size: it may be measured. */
 void weft_wall_begin_long(weft_wall_t *wall);
 
-/** The call that is measured ends. */
-void weft_wall_end_measured(weft_wall_t *wall);
+/** What comes now is work for the call under way, */
+static inline void weft_wall_work_begins(weft_wall_t *wall)
+{
+    if (__builtin_expect(wall->timing.is_on, 0))
+        wall->timing.work_ns -= weft_clock_ns();
+}
+
+/** or was. */
+static inline void weft_wall_work_ends(weft_wall_t *wall)
+{
+    if (__builtin_expect(wall->timing.is_on, 0))
+        wall->timing.work_ns += weft_clock_ns();
+}
+
+/** The call under way ends; if it is measured, the first member will know what it took. */
+void weft_wall_end_long(weft_wall_t *wall);
 
 /* ---- for algorithms ---- */
 

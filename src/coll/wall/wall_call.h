@@ -78,22 +78,30 @@ static inline size_t weft_wall_part_of(const weft_wall_call_t *call, size_t whol
     return whole > done ? weft_least(whole - done, call->most) : 0;
 }
 
+/** Has the call long data, and do all members know how long? */
+static inline bool weft_wall_is_long(const weft_wall_call_t *call)
+{
+    return weft_wall_stamped(call->wall) >= WEFT_STORE_LONG && call->streams == NULL;
+}
+
 /** The steps of a blocking call; inline, so that those of each algorithm are. */
 static inline __attribute__((always_inline)) int weft_wall_do_steps(const weft_wall_steps_t *its,
                                                                     weft_wall_call_t *call)
 {
     weft_wall_t *wall = call->wall;
     its->begin(call);
-    if (weft_wall_stamped(wall) >= WEFT_STORE_LONG && call->streams == NULL)
+    if (weft_wall_is_long(call))
         weft_wall_begin_long(wall);
+    weft_wall_work_begins(wall);
     for (; call->step < call->steps; call->step++) {
         if (!its->post(call) ||
             (call->first < call->end && !weft_wall_await(wall, call->first, call->end)) ||
             !its->take(call))
             break;
     }
+    weft_wall_work_ends(wall);
     if (__builtin_expect(wall->timing.is_on, 0))
-        weft_wall_end_measured(wall);
+        weft_wall_end_long(wall);
     return wall->error;
 }
 

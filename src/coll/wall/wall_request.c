@@ -95,16 +95,28 @@ static weft_wall_call_t *begin_if_new(wall_request_t *its)
         its->call.wall->stamp = (uint64_t)its->plan->coll << WEFT_STAMP_SHIFT;
         its->plan->wall_steps->begin(&its->call);
         its->has_begun = true;
+        if (weft_wall_is_long(&its->call))
+            weft_wall_begin_long(its->call.wall);
     }
     return &its->call;
 }
 
 static bool try_post(const weft_wall_steps_t *steps, weft_wall_call_t *call)
 {
+    weft_wall_work_begins(call->wall);
     call->wall->is_trying = true;
     bool is_there = steps->post(call);
     call->wall->is_trying = false;
+    weft_wall_work_ends(call->wall);
     return is_there;
+}
+
+static bool take(const weft_wall_steps_t *steps, weft_wall_call_t *call)
+{
+    weft_wall_work_begins(call->wall);
+    bool is_good = steps->take(call);
+    weft_wall_work_ends(call->wall);
+    return is_good;
 }
 
 static bool is_awaiting(const weft_wall_call_t *call)
@@ -120,7 +132,7 @@ static bool make_step(wall_request_t *its)
     if (!its->has_posted && !try_post(steps, call))
         return false;
     its->has_posted = true;
-    if (is_awaiting(call) || !steps->take(call))
+    if (is_awaiting(call) || !take(steps, call))
         return false;
     call->step++;
     its->has_posted = false;
@@ -130,6 +142,7 @@ static bool make_step(wall_request_t *its)
 static void finish_call(wall_request_t *its)
 {
     weft_wall_t *wall = its->call.wall;
+    weft_wall_end_long(wall);
     weft_list_remove(&its->link);
     if (weft_list_is_empty(&wall->pending)) {
         wall->is_idle = true;

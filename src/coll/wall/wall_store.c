@@ -13,8 +13,6 @@
  */
 #include "coll/wall/wall.h"
 
-#include "base/clock.h"
-
 enum {
     STORES_WAY = 1,  /* in what is shown: a weft_store_t, */
     STORES_KEEN = 2, /* and whether samples are close together */
@@ -89,10 +87,12 @@ static float cost_of(uint64_t units, size_t bytes)
     return weft_store_per_kib((int64_t)(units & COST_MOST) * NS_UNIT, bytes);
 }
 
-void weft_wall_end_measured(weft_wall_t *wall)
+void weft_wall_end_long(weft_wall_t *wall)
 {
     weft_wall_timing_t *timing = &wall->timing;
-    int64_t read_ns = weft_clock_ns() - timing->began_ns - timing->waited_ns - timing->wrote_ns;
+    if (!timing->is_on)
+        return;
+    int64_t read_ns = timing->work_ns - timing->wrote_ns;
     timing->is_on = false;
     atomic_store_explicit(&wall->strip->state.cost,
                           shown_number(timing->number) << NUMBER_SHIFT |
@@ -152,7 +152,6 @@ void weft_wall_begin_long(weft_wall_t *wall)
         look_at_costs(wall);
     timing->number = wall->number;
     timing->stamp = wall->stamp;
-    timing->waited_ns = timing->wrote_ns = 0;
+    timing->work_ns = timing->wrote_ns = 0;
     timing->is_on = true;
-    timing->began_ns = weft_clock_ns();
 }
