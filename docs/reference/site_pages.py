@@ -13,7 +13,7 @@ CHAPTERS = {"3": "Point-to-point communication", "4": "Partitioned communication
             "15": "Profiling and the tool interface", "16": "Deprecated functions", "17": "Removed functions",
             "19": "Handles in other languages", "20": "The binary interface"}
 EXTENSIONS = "Extensions of mpix.h"
-GUIDES = ["launching", "manifest", "messages", "sessions", "tool_interface", "device", "streams", "nccl", "reproducible", "fault_tolerance", "torch", "parallel_training",
+GUIDES = ["launching", "manifest", "messages", "sessions", "tool_interface", "device", "device_verdicts", "streams", "nccl", "reproducible", "fault_tolerance", "torch", "parallel_training",
           "security", "simulated"]
 
 CONFIGURATION = '''\
