@@ -234,7 +234,7 @@ char *wefti_conduit_place(const conduit_t *conduit, const conduit_call_t *call,
         return room + (its->is_each ? (size_t)index * call->piece : 0);
     }
     if (block->bytes == 0)
-        return NULL;
+        return conduit->stage[side]; /* of which no byte is used, but kernels add to the address */
     if (call->op == NULL)
         weft_type_span(block->data.type, block->data.count, &offset, &span);
     return (char *)((uintptr_t)block->data.buf + (uintptr_t)offset + at);
