@@ -238,12 +238,9 @@ def store(folder, data):
 
 
 def stored(folder):
-    """What folder/data.json holds; None if there is none."""
-    try:
-        with open(os.path.join(folder, "data.json")) as file:
-            return json.load(file)
-    except FileNotFoundError:
-        return None
+    """What folder/data.json holds."""
+    with open(os.path.join(folder, "data.json")) as file:
+        return json.load(file)
 
 
 def joined(old, new):

@@ -108,7 +108,7 @@ def compared(found, ranks, rule):
 def consistency(data, mode_of):
     """A table: Weft's collectives beside others of Weft's that do the same work."""
     found = starts(data, mode_of)
-    shown = [(f"| {ranks} | {plan.title(rule[0], bytes)} | {' + '.join(rule[2])}{'' if rule[3] is None else f' {rule[3]} B'} | {statistics.median(ratios):.2f} |")
+    shown = [f"| {ranks} | {plan.title(rule[0], bytes)} | {' + '.join(rule[2])}{'' if rule[3] is None else f' {rule[3]} B'} | {statistics.median(ratios):.2f} |"
              for ranks in sorted({n for n, _, _ in found}) for rule in CONSISTENT for bytes, ratios in compared(found, ranks, rule)]
     if shown:
         yield "\n## Self-consistency\n"

@@ -312,6 +312,19 @@ static inline int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const
 
 /* ---- running ---- */
 
+weft_coll_args_t weft_coll_args_of_bytes(weft_comm_t *comm, const void *own, void *all,
+                                         size_t bytes)
+{
+    weft_type_t *byte = weft_type_of(MPI_BYTE);
+    return (weft_coll_args_t){.comm = comm,
+                              .send_buf = own,
+                              .send_count = bytes,
+                              .send_type = byte,
+                              .recv_buf = all,
+                              .recv_count = bytes,
+                              .recv_type = byte};
+}
+
 /* Runs a call with device memory to its end. This may not involve a plan. */
 static int coll_run_on_device(weft_coll_t coll, const weft_coll_args_t *args, weft_plan_t *plan,
                               uint32_t number)

@@ -72,6 +72,11 @@ typedef struct weft_coll_args {
     const MPI_Datatype *send_types, *recv_types;                      /* for alltoallw */
 } weft_coll_args_t;
 
+/** The arguments of an allgather, or of a gather at rank 0, where each rank gives `bytes` bytes at
+ * `own`; `all` is for those of all ranks. */
+weft_coll_args_t weft_coll_args_of_bytes(weft_comm_t *comm, const void *own, void *all,
+                                         size_t bytes);
+
 /** Run a collective to its end. Returns MPI_SUCCESS, MPI_ERR_NO_MEM, or MPI_ERR_TRUNCATE when the
  * ranks disagree on sizes. */
 int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args);

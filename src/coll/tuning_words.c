@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number with an optional K or M. Returns what follows it; NULL if there is none. */
-static const char *read_number(const char *word, size_t *out)
+const char *weft_tuning_number_in(const char *word, size_t *out)
 {
     char *end;
     errno = 0;
@@ -21,14 +20,14 @@ static const char *read_number(const char *word, size_t *out)
 
 bool weft_tuning_number(const char *word, size_t *out)
 {
-    const char *end = read_number(word, out);
+    const char *end = weft_tuning_number_in(word, out);
     return end != NULL && *end == '\0';
 }
 
 /* "LOW..HIGH" */
 static bool read_pair(const char *word, size_t *low, size_t *high)
 {
-    const char *end = read_number(word, low);
+    const char *end = weft_tuning_number_in(word, low);
     return end != NULL && strncmp(end, "..", 2) == 0 && weft_tuning_number(end + 2, high) &&
            *low <= *high;
 }

@@ -14,7 +14,10 @@ typedef struct weft_tuning_range {
     size_t bytes_min, bytes_end; /* end: not included */
 } weft_tuning_range_t;
 
-/** A number with an optional K or M. */
+/** Read a number with an optional K or M. Returns what follows it; NULL if there is none. */
+const char *weft_tuning_number_in(const char *word, size_t *out);
+
+/** The same, as the whole word. */
 bool weft_tuning_number(const char *word, size_t *out);
 
 /** "any", "<=N", ">=N", "LEAST..MOST" */

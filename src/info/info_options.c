@@ -2,25 +2,17 @@
 #include "info/info_options.h"
 
 #include "coll/tuning.h"
+#include "coll/tuning_words.h"
 #include "base/nearest.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A number with an optional K or M, up to a comma or the end. */
+/* Up to a comma or the end. */
 static const char *read_number(const char *text, size_t *out)
 {
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    size_t unit = *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1;
-    if (unit > 1)
-        end++;
-    bool is_good = text[0] >= '0' && text[0] <= '9' && errno == 0 &&
-                   (*end == '\0' || *end == ',') && !__builtin_mul_overflow(number, unit, out);
-    return is_good ? end : NULL;
+    const char *end = weft_tuning_number_in(text, out);
+    return end != NULL && (*end == '\0' || *end == ',') ? end : NULL;
 }
 
 bool weft_info_numbers(const char *name, const char *text, size_t most, weft_info_list_t *out)

@@ -157,13 +157,7 @@ static int gather_facts(weft_comm_t *comm, const weft_rank_report_t *own, weft_j
         all = weft_alloc_array((size_t)ranks, sizeof(*all));
     if (comm->rank == 0 && all == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a report of %d ranks", ranks);
-    weft_coll_args_t args = {.comm = comm,
-                             .send_buf = own,
-                             .send_count = sizeof(*own),
-                             .send_type = weft_type_of(MPI_BYTE),
-                             .recv_buf = all,
-                             .recv_count = sizeof(*own),
-                             .recv_type = weft_type_of(MPI_BYTE)};
+    weft_coll_args_t args = weft_coll_args_of_bytes(comm, own, all, sizeof(*own));
     int err = weft_coll_run(WEFT_GATHER, &args);
     if (err != MPI_SUCCESS) {
         weft_free(all);

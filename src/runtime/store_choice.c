@@ -28,11 +28,6 @@ void weft_store_open(weft_store_choice_t *choice)
         choice->way = WEFT_STORE_NONTEMPORAL;
 }
 
-void weft_store_forget(weft_store_choice_t *choice)
-{
-    weft_store_open(choice);
-}
-
 static weft_store_t other_than(weft_store_t way)
 {
     return way == WEFT_STORE_CACHED ? WEFT_STORE_NONTEMPORAL : WEFT_STORE_CACHED;

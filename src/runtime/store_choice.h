@@ -50,11 +50,9 @@ typedef struct weft_store_choice {
     weft_store_cost_t known; /* of the other way, at its last round; during a try */
 } weft_store_choice_t;
 
-/** The way that weft_config.STORES names, or cached, to be learnt. */
+/** The way that weft_config.STORES names, or cached, to be learnt: at first, and again when the
+ * memory is another one. */
 void weft_store_open(weft_store_choice_t *choice);
-
-/** The memory is another one now: what was learnt is forgotten. */
-void weft_store_forget(weft_store_choice_t *choice);
 
 /** Is this long packet to be measured, or is what the last one took to be looked at? */
 static inline bool weft_store_is_sample(weft_store_choice_t *choice)

@@ -55,7 +55,7 @@ static void prepare_slice(weft_channel_out_t *out)
     WEFT_LOG(WEFT_DEBUG, "shm", "changing over to a ring of %u KiB: %.3f ms were lost without it",
              channel->large_units * WEFT_DATA_UNIT / 1024, (double)out->enlarge_at_ns * 1e-6);
     use_large(channel);
-    weft_store_forget(&out->store);
+    weft_store_open(&out->store);
     out->mark = WEFT_IN_LARGE;
 }
 

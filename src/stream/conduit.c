@@ -32,13 +32,7 @@ typedef struct conduit_offer {
 
 static int exchange_offers(weft_comm_t *comm, const conduit_offer_t *own, conduit_offer_t *all)
 {
-    weft_coll_args_t args = {.comm = comm,
-                             .send_buf = own,
-                             .send_count = sizeof(*own),
-                             .send_type = weft_type_of(MPI_BYTE),
-                             .recv_buf = all,
-                             .recv_count = sizeof(*own),
-                             .recv_type = weft_type_of(MPI_BYTE)};
+    weft_coll_args_t args = weft_coll_args_of_bytes(comm, own, all, sizeof(*own));
     return weft_coll_run(WEFT_ALLGATHER, &args);
 }
 

@@ -318,19 +318,15 @@ void weft_wall_post(weft_wall_t *wall)
 
 /* ---- reading ---- */
 
-static const uint64_t bytes_mask = (UINT64_C(1) << WEFT_STAMP_SHIFT) - 1;
-
 void weft_wall_disagree(weft_wall_t *wall, int member)
 {
     uint64_t its = post_of(wall, member, wall->number)->stamp, own = wall->stamp;
     weft_coll_t coll = (weft_coll_t)(its >> WEFT_STAMP_SHIFT);
-    int error =
-        weft_fail(MPI_ERR_TRUNCATE,
-                  "the ranks disagree: %s of %llu bytes at rank %d, %s of %llu bytes at rank %d",
-                  weft_coll_name((weft_coll_t)(own >> WEFT_STAMP_SHIFT)),
-                  (unsigned long long)(own & bytes_mask), wall->rank,
-                  coll < WEFT_COLLS ? weft_coll_name(coll) : "another call",
-                  (unsigned long long)(its & bytes_mask), member);
+    int error = weft_fail(
+        MPI_ERR_TRUNCATE,
+        "the ranks disagree: %s of %zu bytes at rank %d, %s of %zu bytes at rank %d",
+        weft_coll_name((weft_coll_t)(own >> WEFT_STAMP_SHIFT)), weft_stamp_bytes(own), wall->rank,
+        coll < WEFT_COLLS ? weft_coll_name(coll) : "another call", weft_stamp_bytes(its), member);
     weft_wall_give_up(wall, error);
 }
 
@@ -341,7 +337,7 @@ bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
         weft_wall_disagree(wall, member);
         return false;
     }
-    *bytes_out = stamp & bytes_mask;
+    *bytes_out = weft_stamp_bytes(stamp);
     return true;
 }
 

@@ -227,10 +227,10 @@ static inline void weft_wall_copy_in(weft_wall_t *wall, void *room, const void *
         weft_copy(room, from, bytes);
 }
 
-/** The bytes in the stamp of the call under way. */
-static inline size_t weft_wall_stamped(const weft_wall_t *wall)
+/** The bytes in a stamp. */
+static inline size_t weft_stamp_bytes(uint64_t stamp)
 {
-    return wall->stamp & ((UINT64_C(1) << WEFT_STAMP_SHIFT) - 1);
+    return stamp & ((UINT64_C(1) << WEFT_STAMP_SHIFT) - 1);
 }
 
 /** Make the post. */

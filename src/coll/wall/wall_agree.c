@@ -140,13 +140,7 @@ static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
 static int exchange_offers(weft_comm_t *comm, bool is_willing, wall_offer_t *offers)
 {
     wall_offer_t own = own_offer(comm, is_willing);
-    weft_coll_args_t args = {.comm = comm,
-                             .send_buf = &own,
-                             .send_count = sizeof(own),
-                             .send_type = weft_type_of(MPI_BYTE),
-                             .recv_buf = offers,
-                             .recv_count = sizeof(own),
-                             .recv_type = weft_type_of(MPI_BYTE)};
+    weft_coll_args_t args = weft_coll_args_of_bytes(comm, &own, offers, sizeof(own));
     is_agreeing = is_agreeing || own.free != 0;
     int err = weft_coll_run_by_messages(WEFT_ALLGATHER, &args);
     is_agreeing = is_agreeing && own.free == 0;

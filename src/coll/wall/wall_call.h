@@ -81,7 +81,7 @@ static inline size_t weft_wall_part_of(const weft_wall_call_t *call, size_t whol
 /** Has the call long data, and do all members know how long? */
 static inline bool weft_wall_is_long(const weft_wall_call_t *call)
 {
-    return weft_wall_stamped(call->wall) >= WEFT_STORE_LONG && call->streams == NULL;
+    return weft_stamp_bytes(call->wall->stamp) >= WEFT_STORE_LONG && call->streams == NULL;
 }
 
 /** The steps of a blocking call; inline, so that those of each algorithm are. */

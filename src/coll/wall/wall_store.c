@@ -103,7 +103,7 @@ void weft_wall_end_long(weft_wall_t *wall)
 /* The slowest member's. False: one has not shown what this call took, or shows a later one. */
 static bool costs_of_all(const weft_wall_t *wall, weft_store_cost_t *out)
 {
-    size_t bytes = wall->timing.stamp & ((UINT64_C(1) << WEFT_STAMP_SHIFT) - 1);
+    size_t bytes = weft_stamp_bytes(wall->timing.stamp);
     *out = (weft_store_cost_t){0, 0};
     for (int i = 0; i < wall->size; i++) {
         uint64_t shown =

@@ -4,6 +4,7 @@
  * graph is launched repeatedly without waiting, between other work, and after the handles used in
  * its capture are freed.
  */
+#include "end_capture.h"
 #include "stream_comm.h"
 
 enum { COUNT = 50, LAUNCHES = 6, TAG = 4 };
@@ -13,16 +14,6 @@ typedef struct buffers {
     int *in, *out;                /* on the device */
     MPI_Status *statuses;
 } buffers_t;
-
-static CUgraphExec end_capture(CUstream stream)
-{
-    CUgraph graph;
-    CUgraphExec exec;
-    CU(cuStreamEndCapture(stream, &graph));
-    CU(cuGraphInstantiate(&exec, graph, 0));
-    CU(cuGraphDestroy(graph));
-    return exec;
-}
 
 /* The sum of all inputs, and the input of the rank before. */
 static CUgraphExec capture_all(const stream_comm_t *on, const buffers_t *at,

@@ -5,6 +5,7 @@
  * with a real one only results are checked. Arguments: kernels or gates (what the ranks' devices
  * allow), then numbers of elements.
  */
+#include "end_capture.h"
 #include "stream_comm.h"
 
 #include <dlfcn.h>
@@ -101,23 +102,13 @@ static void free_between(const room_t *at)
 
 /* ---- graphs ---- */
 
-static CUgraphExec end_capture(void)
-{
-    CUgraph graph;
-    CUgraphExec exec;
-    CU(cuStreamEndCapture(on.stream, &graph));
-    CU(cuGraphInstantiate(&exec, graph, 0));
-    CU(cuGraphDestroy(graph));
-    return exec;
-}
-
 /* Multiplies the first block of `in`, whose elements are the same on all ranks, by the ranks. */
 static CUgraphExec capture(const room_t *at)
 {
     CU(cuStreamBeginCapture(on.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     MPIX_Allreduce_enqueue(at->in, at->out, at->count, MPI_INT, MPI_SUM, on.comm);
     MPIX_Allgather_enqueue(at->out, at->count, MPI_INT, at->in, at->count, MPI_INT, on.comm);
-    return end_capture();
+    return end_capture(on.stream);
 }
 
 /* Sums are modulo 2^32. */

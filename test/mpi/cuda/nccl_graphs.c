@@ -4,6 +4,7 @@
  * and receives, averages, and a scalar on the device that changes between launches. A second stream
  * takes part in the capture. Between launches there are calls that are not captured.
  */
+#include "end_capture.h"
 #include "nccl_comm.h"
 
 enum { COUNT = 300, LAUNCHES = 6 };
@@ -12,16 +13,6 @@ static nccl_comm_t all;
 static CUstream side;
 static memory_t x, sum, average, received, scaled, scalar;
 static float *host;
-
-static CUgraphExec end_capture(void)
-{
-    CUgraph graph;
-    CUgraphExec exec;
-    CU(cuStreamEndCapture(all.stream, &graph));
-    CU(cuGraphInstantiate(&exec, graph, 0));
-    CU(cuGraphDestroy(graph));
-    return exec;
-}
 
 /* The second stream is forked off, does a part, and is joined. */
 static void use_side(CUevent event)
@@ -44,7 +35,7 @@ static CUgraphExec capture_all(ncclRedOp_t op, CUevent event)
     NCCL(ncclAllReduce(x.at, scaled.at, COUNT, ncclFloat, op, all.nccl, all.stream));
     NCCL(ncclSend(x.at, COUNT, ncclFloat, next, all.nccl, all.stream));
     NCCL(ncclGroupEnd());
-    return end_capture();
+    return end_capture(all.stream);
 }
 
 static float value(int rank, int launch)
@@ -104,7 +95,7 @@ static void launch_in_a_row(void)
     float wanted = 1;
     CU(cuStreamBeginCapture(all.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     NCCL(ncclAllReduce(x.at, x.at, COUNT, ncclFloat, ncclSum, all.nccl, all.stream));
-    CUgraphExec exec = end_capture();
+    CUgraphExec exec = end_capture(all.stream);
     set_all(&x, 1);
     for (int launch = 0; launch < LAUNCHES; launch++) {
         CU(cuGraphLaunch(exec, all.stream));
@@ -123,7 +114,7 @@ static void refuse_mixed(void)
     NCCL(ncclAllReduce(x.at, sum.at, 1, ncclFloat, ncclSum, all.nccl, all.stream));
     NCCL(ncclAllReduce(x.at, average.at, 1, ncclFloat, ncclSum, all.nccl, side));
     NCCL_FAILS(ncclGroupEnd(), ncclInvalidUsage, "not part of the same capture");
-    CU(cuGraphExecDestroy(end_capture()));
+    CU(cuGraphExecDestroy(end_capture(all.stream)));
 }
 
 int main(int argc, char **argv)

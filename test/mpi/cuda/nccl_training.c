@@ -5,6 +5,7 @@
  * The graph is launched for many steps; afterwards the parameters of all ranks have the bits that
  * the same steps give with MPI on the host.
  */
+#include "end_capture.h"
 #include "nccl_comm.h"
 
 enum { BUCKETS = 3, STEPS = 8, PARAMETERS = 1000 };
@@ -48,8 +49,6 @@ static void average_buckets(void)
 
 static CUgraphExec capture_step(void)
 {
-    CUgraph graph;
-    CUgraphExec exec;
     CU(cuStreamBeginCapture(all.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     CU(cuMemcpyAsync((CUdeviceptr)gradients.at, (CUdeviceptr)pinned.gradients, bytes, all.stream));
     average_buckets();
@@ -57,10 +56,7 @@ static CUgraphExec capture_step(void)
     CU(cuLaunchHostFunc(all.stream, update, NULL));
     CU(cuMemcpyAsync((CUdeviceptr)parameters.at, (CUdeviceptr)pinned.parameters, bytes,
                      all.stream));
-    CU(cuStreamEndCapture(all.stream, &graph));
-    CU(cuGraphInstantiate(&exec, graph, 0));
-    CU(cuGraphDestroy(graph));
-    return exec;
+    return end_capture(all.stream);
 }
 
 static void step_on_host(void)
