@@ -163,14 +163,15 @@ static weft_allocation_t *add_allocation(uint64_t id)
 
 /* Copies within the device that the program began by a synchronous call may still be under way when
  * it passes the buffer to MPI. This waits for them, and has the driver wait at all later ones ("API
- * synchronization behavior" in NVIDIA's description of the driver). Memory of pools does not have
- * the attribute: it is loose. Virtual memory may have it, but belongs to no context in which the
- * driver would wait. */
+ * synchronization behavior" in NVIDIA's description of the driver). Virtual memory does not take
+ * the attribute: it is loose. So is memory of pools, on which a driver (580) sets the attribute and
+ * then does not wait (docs/device_verdicts.md, D18). */
 static void make_synchronous(weft_allocation_t *entry)
 {
     unsigned on = 1;
-    entry->is_loose = wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS,
-                                                     entry->seen_at) != WEFT_CU_SUCCESS;
+    weft_cu_result_t result =
+        wefti_cu.cuPointerSetAttribute(&on, WEFT_CU_POINTER_SYNC_MEMOPS, entry->seen_at);
+    entry->is_loose = result != WEFT_CU_SUCCESS || entry->pool != NULL;
 }
 
 /* The range among the attributes is what was set aside: for virtual memory all addresses that the
