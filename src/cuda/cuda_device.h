@@ -21,6 +21,7 @@ struct weft_device {
     weft_cu_device_t number; /* as the driver counts devices */
     weft_cu_uuid_t uuid;
     int place;      /* of runtime/host_devices.h */
+    uint64_t mps;   /* not 0: this process is a client of that MPS */
     bool has_probe; /* owned by peer_probe.c: this rank has offered an area, or need not */
     char pci[16];
     size_t bytes;     /* of its memory */

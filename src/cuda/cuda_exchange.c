@@ -122,7 +122,7 @@ static int call_exchange(weft_device_t *device, const weft_exchange_t *exchange,
     args->head = exchange->head;
     args->number = exchange->number;
     put_sides(exchange, args);
-    weft_call_exchange(call->kernel, exchange->most, call);
+    weft_call_exchange(call->kernel, exchange->most, exchange->crowd, call);
     return MPI_SUCCESS;
 }
 

@@ -98,6 +98,7 @@ enum {
     WEFT_CU_DEVICE_RDMA_ORDERING = 118, /* WEFT_CU_RDMA_ORDER_ALL, or less */
     WEFT_CU_DEVICE_HANDLE_FABRIC = 128,
     WEFT_CU_DEVICE_MULTICAST = 132,
+    WEFT_CU_DEVICE_BY_MPS = 133, /* contexts of this process are clients of MPS */
 };
 
 /* All devices see in order what others write into this device's memory. */

@@ -38,7 +38,7 @@ enum {
 
 typedef struct ll_state {
     weft_kernel_state_t state; /* first */
-    int members;
+    int members, crowd;        /* of weft_exchange_t */
     weft_inbox_t inbox;
     weft_share_t share;
     weft_mapping_t peers[WEFT_EXCHANGE_MOST_MEMBERS];
@@ -142,6 +142,7 @@ static void map_inboxes(ll_state_t *ll, const weft_meeting_t *meeting)
             wefti_kernel_give_up(&ll->state, "an inbox cannot be mapped");
         return;
     }
+    ll->crowd = wefti_offers_crowd(meeting);
     ll->state.stage = STAGE_READY;
 }
 
@@ -154,9 +155,9 @@ static void ll_learn(weft_task_t *task)
     if (ll->state.stage == STAGE_OFFERED)
         map_inboxes(ll, &task->meeting);
     else if (ll->state.stage == WEFT_STAGE_NEW &&
-             (!wefti_offers_have_devices_each(&task->meeting) ||
+             (wefti_offers_crowd(&task->meeting) == 0 ||
               weft_device->is_shared(wefti_exports_device(task->exports))))
-        wefti_kernel_give_up(&ll->state, "ranks share a device");
+        wefti_kernel_give_up(&ll->state, "ranks take turns on a device");
     else if (ll->state.stage == WEFT_STAGE_NEW)
         make_inbox(ll, wefti_exports_device(task->exports));
 }
@@ -287,6 +288,7 @@ static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task,
                                 .type = task->args.recv_type,
                                 .members = meeting->members,
                                 .member = meeting->member,
+                                .crowd = ll->crowd,
                                 .flag = wefti_watch_flag(meeting),
                                 .watch = ll_watch(state, meeting)};
     plan_shot(meeting, &shot);

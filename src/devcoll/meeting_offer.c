@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "devcoll/meeting_offer.h"
 
+#include "runtime/host_devices.h"
+
 #include <string.h>
 
 bool wefti_offer_fits(const weft_export_t exports[WEFT_SIDES])
@@ -57,15 +59,15 @@ static const weft_share_t *any_share(const weft_offer_t *offer)
                                         : NULL;
 }
 
-bool wefti_offers_have_devices_each(const weft_meeting_t *meeting)
+int wefti_offers_crowd(const weft_meeting_t *meeting)
 {
+    const weft_share_t *shares[WEFT_EXCHANGE_MOST_MEMBERS];
+    if (meeting->members > WEFT_EXCHANGE_MOST_MEMBERS)
+        return 0;
     for (int i = 0; i < meeting->members; i++) {
-        const weft_share_t *own = any_share(wefti_offer_of(meeting, i));
-        for (int j = 0; j < i; j++) {
-            const weft_share_t *other = any_share(wefti_offer_of(meeting, j));
-            if (own == NULL || memcmp(own->uuid, other->uuid, sizeof(own->uuid)) == 0)
-                return false;
-        }
+        shares[i] = any_share(wefti_offer_of(meeting, i));
+        if (shares[i] == NULL)
+            return 0;
     }
-    return any_share(wefti_offer_of(meeting, 0)) != NULL;
+    return weft_host_device_crowd(shares, meeting->members);
 }

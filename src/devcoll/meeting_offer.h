@@ -77,10 +77,10 @@ bool wefti_offer_is_same_call(const weft_offer_t *a, const weft_offer_t *b);
 /** Are all members ready to have a method do this call? All offers must be there. */
 bool wefti_offers_are_ready(const weft_meeting_t *meeting, weft_method_index_t method);
 
-/** Has each member brought data, and all members different devices? A kernel that waits for another
- * rank's kernel on the same device would wait for a whole time slice, or for ever. So does one that
- * waits for a device on which a kernel of another communicator waits: weft_device->is_shared() says
- * whether ranks that are no members work on a device. */
-bool wefti_offers_have_devices_each(const weft_meeting_t *meeting);
+/** How many members have data on the device that has most of them; 0: a member has brought none.
+ * 1: all have different devices. A kernel that waits for one of another rank on the same device
+ * would wait for a whole time slice, or for ever, where ranks take turns on it: then
+ * weft_device->is_shared() is true, also because of ranks that are no members. */
+int wefti_offers_crowd(const weft_meeting_t *meeting);
 
 #endif

@@ -166,7 +166,7 @@ static void multicast_learn(weft_task_t *task)
     int stage = its->state.stage;
     if (does_any_give_up(meeting))
         wefti_kernel_give_up(&its->state, "another rank cannot");
-    else if (stage == STAGE_ABLE && !wefti_offers_have_devices_each(meeting))
+    else if (stage == STAGE_ABLE && wefti_offers_crowd(meeting) != 1)
         wefti_kernel_give_up(&its->state, "ranks share a device");
     else if (stage == STAGE_ABLE && !wefti_kernel_has_room(&its->state))
         wefti_kernel_give_up(&its->state, "many communicators do so already");

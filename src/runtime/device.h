@@ -186,7 +186,8 @@ typedef struct weft_exchange {
     uint32_t results; /* not 0: what this rank combines goes to all members, into rows that lie so
                          many bytes behind those for the blocks */
     size_t most;      /* bytes of the longest block of all members */
-    uint32_t *watch;  /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has
+    int crowd; /* so many members, at most, share a device, on which all their kernels must fit */
+    uint32_t *watch; /* [2]: set [0] to the flag to end the kernel early; [1] is the flag if it has
                          ended early, or has waited for too long */
     /* NULL, or this rank's inbox, in which exchanges follow each other in the order of a stream (a
      * conduit): the device counts them, and the count is the flag. They have no time limit, and
@@ -273,7 +274,8 @@ typedef struct weft_device_ops {
     /** The number that the driver has for a device (CUdevice), for other libraries that work with
      * it. */
     int (*number)(const weft_device_t *device);
-    /** Does another rank of this host work on the device, too, as far as is known? */
+    /** Do this rank's kernels take turns with those of another rank of this host on the device, as
+     * far as is known? (Those of clients of one MPS run beside each other.) */
     bool (*is_shared)(const weft_device_t *device);
 
     /* ---- work ---- */

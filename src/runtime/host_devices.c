@@ -27,19 +27,28 @@ static bool is_entry_of(weft_host_device_t *device, const uint8_t uuid[16])
     return entry == WRITTEN && memcmp(device->uuid, uuid, sizeof(device->uuid)) == 0;
 }
 
-int weft_host_device_enter(const uint8_t uuid[16], int local_rank)
+/* The first user says how; each other one must say the same. */
+static void enter_user(weft_host_device_t *device, unsigned self, uint64_t server)
+{
+    unsigned first = 0;
+    uint64_t known = 0;
+    if (server == 0 ||
+        (!atomic_compare_exchange_strong(&device->server, &known, server) && known != server))
+        atomic_store(&device->is_sliced, 1);
+    if (!atomic_compare_exchange_strong(&device->first_user, &first, self) && first != self)
+        atomic_store(&device->has_others, 1);
+}
+
+int weft_host_device_enter(const uint8_t uuid[16], int local_rank, uint64_t server)
 {
     int place = 0;
-    unsigned self = (unsigned)local_rank + 1, first = 0;
     if (weft_host_devices == NULL)
         return -1;
     while (place < WEFT_HOST_DEVICES && !is_entry_of(&weft_host_devices->device[place], uuid))
         place++;
     if (place == WEFT_HOST_DEVICES)
         return -1;
-    weft_host_device_t *device = &weft_host_devices->device[place];
-    if (!atomic_compare_exchange_strong(&device->first_user, &first, self) && first != self)
-        atomic_store(&device->is_shared, 1);
+    enter_user(&weft_host_devices->device[place], (unsigned)local_rank + 1, server);
     return place;
 }
 
@@ -47,8 +56,22 @@ bool weft_host_device_is_shared(int place)
 {
     if (weft_host_devices == NULL)
         return false;
-    return place < 0 || atomic_load_explicit(&weft_host_devices->device[place].is_shared,
-                                             memory_order_relaxed) != 0;
+    const weft_host_device_t *device = place < 0 ? NULL : &weft_host_devices->device[place];
+    return device == NULL ||
+           (atomic_load_explicit(&device->has_others, memory_order_relaxed) != 0 &&
+            atomic_load_explicit(&device->is_sliced, memory_order_relaxed) != 0);
+}
+
+int weft_host_device_crowd(const weft_share_t *const shares[], int count)
+{
+    int crowd = 0;
+    for (int i = 0; i < count; i++) {
+        int here = 0;
+        for (int j = 0; j < count; j++)
+            here += memcmp(shares[i]->uuid, shares[j]->uuid, sizeof(shares[i]->uuid)) == 0;
+        crowd = here > crowd ? here : crowd;
+    }
+    return crowd;
 }
 
 int weft_host_device_find(const uint8_t uuid[16])

@@ -20,7 +20,10 @@ enum { WEFT_HOST_DEVICES = 64 };
 typedef struct weft_host_device {
     _Alignas(64) atomic_uint entry; /* 0: free; 1: being written; 2: `uuid` is there */
     atomic_uint first_user;         /* 1 + its local rank */
-    atomic_uint is_shared;          /* other ranks use it, too */
+    atomic_uint has_others;         /* other ranks use it, too */
+    /* How its users' kernels get there, as the first user says; 0: in time slices. */
+    atomic_uint_least64_t server;
+    atomic_uint is_sliced; /* a user says something else, or time slices */
     uint8_t uuid[16];
     atomic_uint offer; /* as `entry`, of `area` */
     weft_share_t area; /* memory on the device, by which others can try whether they reach it */
@@ -35,13 +38,20 @@ typedef struct weft_host_devices {
 /** Set by the transport within the host; NULL: this rank is alone. */
 extern weft_host_devices_t *weft_host_devices;
 
-/** Local rank `local_rank`, which is this one, works on the device. Returns its place in the table;
- *  -1: there is no table, or it is full. */
-int weft_host_device_enter(const uint8_t uuid[16], int local_rank);
+/** Local rank `local_rank`, which is this one, works on the device.
+ *  server   names the server through which this rank's kernels get to the device, beside those of
+ *           the server's other clients (CUDA's MPS); 0: they take turns with those of other ranks
+ *  returns  its place in the table; -1: there is no table, or it is full */
+int weft_host_device_enter(const uint8_t uuid[16], int local_rank, uint64_t server);
 
-/** Does another rank of this host work on the device, too, as far as is known? One may begin to do
- *  so at any time; none is ever forgotten. `place` is what weft_host_device_enter() returned. */
+/** Do this rank's kernels take turns with those of another rank of this host, as far as is known?
+ *  Then none may wait for another one's. A rank may begin to use the device at any time; none is
+ *  ever forgotten. `place` is what weft_host_device_enter() returned. */
 bool weft_host_device_is_shared(int place);
+
+/** How many of these places in memory, none of them NULL, are on the device that has most of them;
+ *  the same on all ranks that ask about the same ones. */
+int weft_host_device_crowd(const weft_share_t *const shares[], int count);
 
 /** The place of the device; -1: no rank has entered it. */
 int weft_host_device_find(const uint8_t uuid[16]);

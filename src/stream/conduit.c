@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stream/conduit_private.h"
 
+#include "runtime/host_devices.h"
 #include "runtime/lock.h"
 #include "runtime/nodes.h"
 #include "runtime/progress.h"
@@ -9,8 +10,6 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
-
-#include <string.h>
 
 enum {
     /* All of them take about half of the memory that WEFT_DEVICE_SCRATCH_MAX allows by default. */
@@ -147,12 +146,12 @@ static bool map_one(conduit_t *conduit, int member, const weft_share_t *share)
 
 static bool map_all(conduit_t *conduit, const conduit_offer_t *all)
 {
-    for (int i = 0; i < conduit->members; i++) {
-        for (int j = 0; j < i; j++) {
-            if (memcmp(all[i].inbox.uuid, all[j].inbox.uuid, sizeof(all[i].inbox.uuid)) == 0)
-                return false;
-        }
-    }
+    const weft_share_t *inboxes[CONDUIT_MEMBERS];
+    for (int i = 0; i < conduit->members; i++)
+        inboxes[i] = &all[i].inbox;
+    conduit->crowd = weft_host_device_crowd(inboxes, conduit->members);
+    if (weft_device->is_shared(conduit->device)) /* now that all are known to work on theirs */
+        return false;
     for (int i = 0; i < conduit->members; i++) {
         if (i != conduit->member && !map_one(conduit, i, &all[i].inbox))
             return false;

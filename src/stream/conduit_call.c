@@ -282,6 +282,7 @@ void wefti_conduit_exchange(const conduit_t *conduit, const conduit_call_t *call
 {
     size_t row = wefti_conduit_row(conduit->members);
     *out = (weft_exchange_t){.op = call->op,
+                             .crowd = conduit->crowd,
                              .type = call->type,
                              .members = conduit->members,
                              .member = conduit->member,

@@ -2,8 +2,8 @@
 /*
  * Collectives that are kernels in the streams of the ranks, where they wait for each other: no host
  * function, no gate and no thread takes part. A communicator has a conduit for them if all of its
- * ranks are on one host, each with a device of its own that reaches those of all others. It is made
- * together with the communicator:
+ * ranks are on one host, each with a device that reaches those of all others, and that it shares
+ * with no other rank or through MPS. It is made together with the communicator:
  *
  *   inbox    | head | rows of exchanges 1, 3 ... | rows of 2, 4 ... |  (cuda/kernels/kernel_args.h)
  *   rows     blocks of member 0 | of 1 | ... | results of member 0 | of 1 | ... |
@@ -33,7 +33,7 @@ typedef enum conduit_side_index { CONDUIT_GIVES, CONDUIT_GETS, CONDUIT_SIDES } c
 typedef struct conduit {
     weft_comm_t *comm; /* NULL: it was freed, and the conduit goes when its kernels have ended */
     weft_device_t *device;
-    int members, member;
+    int members, member, crowd; /* of weft_exchange_t */
     int processes[CONDUIT_MEMBERS];
     weft_inbox_t inbox;
     weft_conduit_watch_t *watch;

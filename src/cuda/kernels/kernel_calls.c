@@ -15,6 +15,9 @@ enum {
     SPAN_UNITS = 128,  /* runs of at least this many units are copied by teams */
     /* few, as an exchange runs beside the program's kernels; this moves 144 KiB at once */
     EXCHANGE_PROCESSORS = 6,
+    /* of the exchanges of all ranks that share a device: all of them must run at once, several of
+     * each rank's, also on a small device */
+    CROWD_BLOCKS = 64,
     MULTICAST_PIECE_LEAST = 16 * 1024, /* below this a round of signals costs more than it gains */
 };
 
@@ -217,11 +220,20 @@ void weft_call_scaling(const weft_kernel_scaling_t *scaling, unsigned processors
     set_threads(out, args->vectors > loose ? args->vectors : loose, processors);
 }
 
-void weft_call_exchange(weft_kernel_t kernel, size_t most, weft_kernel_call_t *out)
+void weft_call_exchange(weft_kernel_t kernel, size_t most, int crowd, weft_kernel_call_t *out)
 {
     const uint64_t units = (most + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
     out->kernel = kernel;
     set_threads(out, units > 0 ? units : 1, EXCHANGE_PROCESSORS);
+    if (crowd > 1 && out->blocks > CROWD_BLOCKS / (unsigned)crowd)
+        out->blocks = CROWD_BLOCKS / (unsigned)crowd;
+}
+
+void weft_call_gate(uint32_t *word, uint32_t number, bool is_repeated, weft_kernel_call_t *out)
+{
+    *out =
+        (weft_kernel_call_t){.kernel = WEFT_KERNEL_gate, .blocks = 1, .threads = WEFT_TEAM_THREADS};
+    out->args.gate = (weft_gate_args_t){.word = word, .number = number, .repeats = is_repeated};
 }
 
 /* Pieces are so small that each block has one, if the operand is long enough, and all pieces are

@@ -40,7 +40,8 @@ static void prepare(uint32_t members, uint32_t self, int root, uint32_t bytes)
                                    .out_bytes = gives ? bytes : 0,
                                    .in_bytes = gets ? bytes : 0};
     }
-    weft_call_exchange(root < 0 ? kernel : WEFT_KERNEL_exchange_move, bytes, &calls[self]);
+    weft_call_exchange(root < 0 ? kernel : WEFT_KERNEL_exchange_move, bytes, (int)members,
+                       &calls[self]);
 }
 
 static void clear_conduits(void)

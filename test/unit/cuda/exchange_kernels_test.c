@@ -21,6 +21,7 @@ static _Alignas(64) unsigned char inbox[MOST_MEMBERS][2 * BLOCKS];
 typedef struct exchange {
     weft_kernel_t reduction;
     uint32_t members, flag;
+    int crowd;
     size_t bytes, slice, shift; /* slice: of one member in two shots; 0: one shot */
 } exchange_t;
 
@@ -63,7 +64,7 @@ static void prepare(const exchange_t *its, uint32_t self, uint64_t limit_ns)
     for (uint32_t i = 0; i < its->members; i++)
         args->side[i] = side_of(its, self, i);
     weft_call_exchange(weft_exchange_kernel(its->reduction),
-                       its->slice > 0 ? its->slice : its->bytes, &calls[self]);
+                       its->slice > 0 ? its->slice : its->bytes, its->crowd, &calls[self]);
 }
 
 static exchange_t random_case(weft_kernel_t reduction)
@@ -72,6 +73,7 @@ static exchange_t random_case(weft_kernel_t reduction)
     size_t element = weft_kernel_element_bytes[reduction];
     exchange_t its = {
         .reduction = reduction, .members = 2 + random_below(MOST_MEMBERS - 1), .flag = ++flag};
+    its.crowd = 1 + (int)random_below(its.members);
     its.bytes = (1 + random_below(MOST_COUNT)) * element;
     its.shift = random_below(2) * 16 + random_below(2) * random_below(16);
     if (random_below(2) == 1)

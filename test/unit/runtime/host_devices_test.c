@@ -41,7 +41,7 @@ static void alone(void **unused)
     (void)unused;
     weft_host_devices_t *table = weft_host_devices;
     weft_host_devices = NULL;
-    assert_int_equal(weft_host_device_enter(uuid_of(0), 0), -1);
+    assert_int_equal(weft_host_device_enter(uuid_of(0), 0, 0), -1);
     assert_false(weft_host_device_is_shared(-1));
     weft_host_devices = table;
 }
@@ -49,25 +49,45 @@ static void alone(void **unused)
 static void by_several_ranks(void **unused)
 {
     (void)unused;
-    int first = weft_host_device_enter(uuid_of(5), 2),
-        second = weft_host_device_enter(uuid_of(6), 3);
+    int first = weft_host_device_enter(uuid_of(5), 2, 0),
+        second = weft_host_device_enter(uuid_of(6), 3, 0);
     assert_int_not_equal(first, second);
-    assert_int_equal(weft_host_device_enter(uuid_of(5), 2), first);
+    assert_int_equal(weft_host_device_enter(uuid_of(5), 2, 0), first);
     assert_false(weft_host_device_is_shared(first));
-    assert_int_equal(weft_host_device_enter(uuid_of(5), 0), first);
+    assert_int_equal(weft_host_device_enter(uuid_of(5), 0, 0), first);
     assert_true(weft_host_device_is_shared(first));
     assert_false(weft_host_device_is_shared(second));
+}
+
+/* Clients of one server run side by side. Anybody else makes all take turns. */
+static void by_clients(void **unused)
+{
+    enum { SERVER = 7, OTHER = 8 };
+    (void)unused;
+    int device = weft_host_device_enter(uuid_of(5), 2, SERVER),
+        second = weft_host_device_enter(uuid_of(6), 2, SERVER),
+        third = weft_host_device_enter(uuid_of(7), 2, 0);
+    weft_host_device_enter(uuid_of(5), 0, SERVER);
+    weft_host_device_enter(uuid_of(6), 0, SERVER);
+    weft_host_device_enter(uuid_of(7), 0, SERVER);
+    assert_false(weft_host_device_is_shared(device));
+    assert_false(weft_host_device_is_shared(second));
+    assert_true(weft_host_device_is_shared(third));
+    weft_host_device_enter(uuid_of(5), 1, OTHER);
+    weft_host_device_enter(uuid_of(6), 1, 0);
+    assert_true(weft_host_device_is_shared(device));
+    assert_true(weft_host_device_is_shared(second));
 }
 
 static void too_many(void **unused)
 {
     (void)unused;
     for (int i = 0; i < WEFT_HOST_DEVICES; i++)
-        assert_int_equal(weft_host_device_enter(uuid_of(100 + i), 1), i);
-    int place = weft_host_device_enter(uuid_of(9), 1);
+        assert_int_equal(weft_host_device_enter(uuid_of(100 + i), 1, 0), i);
+    int place = weft_host_device_enter(uuid_of(9), 1, 0);
     assert_int_equal(place, -1);
     assert_true(weft_host_device_is_shared(place)); /* nobody can know */
-    assert_int_equal(weft_host_device_enter(uuid_of(100 + 20), 1), 20);
+    assert_int_equal(weft_host_device_enter(uuid_of(100 + 20), 1, 0), 20);
 }
 
 /* Device i is used by the ranks of which i is a factor, from the second on. */
@@ -81,7 +101,7 @@ static void all_at_once(void **unused)
         for (int i = 0; i < DEVICES; i++) {
             int number = (i + rank) % DEVICES;
             if (number == 0 || (rank + 1) % number == 0)
-                weft_host_device_enter(uuid_of(number), rank);
+                weft_host_device_enter(uuid_of(number), rank, 0);
         }
         _exit(0);
     }
@@ -91,7 +111,7 @@ static void all_at_once(void **unused)
         int users = 0;
         for (int rank = 0; rank < RANKS; rank++)
             users += number == 0 || (rank + 1) % number == 0;
-        int place = weft_host_device_enter(uuid_of(number), number == 0 ? 0 : number - 1);
+        int place = weft_host_device_enter(uuid_of(number), number == 0 ? 0 : number - 1, 0);
         assert_int_equal(weft_host_device_is_shared(place), users > 1);
     }
 }
@@ -100,8 +120,8 @@ static void all_at_once(void **unused)
 static void reach(void **unused)
 {
     (void)unused;
-    int device = weft_host_device_enter(uuid_of(1), 0),
-        owner = weft_host_device_enter(uuid_of(2), 1);
+    int device = weft_host_device_enter(uuid_of(1), 0, 0),
+        owner = weft_host_device_enter(uuid_of(2), 1, 0);
     assert_int_equal(weft_host_device_find(uuid_of(2)), owner);
     assert_int_equal(weft_host_device_find(uuid_of(3)), -1);
     assert_null(weft_host_device_offered(owner));
@@ -127,6 +147,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(alone, open_table, close_table),
         cmocka_unit_test_setup_teardown(by_several_ranks, open_table, close_table),
+        cmocka_unit_test_setup_teardown(by_clients, open_table, close_table),
         cmocka_unit_test_setup_teardown(too_many, open_table, close_table),
         cmocka_unit_test_setup_teardown(all_at_once, open_table, close_table),
         cmocka_unit_test_setup_teardown(reach, open_table, close_table),
