@@ -24,6 +24,10 @@
  * progress ends that meeting. */
 enum { DOOR_PATIENCE_NS = 2000000 };
 
+/* How long another rank is given to take over the work of a meeting: less than what it costs when
+ * another process has its turn on a device (150 us on an H200). */
+enum { DEPUTY_PATIENCE_NS = 100000 };
+
 static weft_list_t waiting = {&waiting, &waiting}; /* the tasks that are at meetings */
 static int waiting_count;
 
@@ -123,6 +127,26 @@ static int agreed_method(const weft_task_t *task)
     return i;
 }
 
+/* Where ranks take turns on a device, the one that has worked last still has its turn, as far as
+ * collectives are concerned. Returns true if it was asked to decide. */
+static bool hand_over(weft_task_t *task)
+{
+    weft_device_t *device = wefti_exports_device(task->exports);
+    int worker = weft_meeting_worker(&task->meeting);
+    bool is_own = worker < 0 || worker >= task->members || worker == task->member;
+    bool is_refused = task->handed_until_ns != 0;
+    task->handed_until_ns = 0;
+    if (device == NULL || !weft_device->is_shared(device) || wefti_direct_is_shared(&task->meeting))
+        return false;
+    if (is_own || is_refused) {
+        weft_meeting_note_worker(&task->meeting);
+        return false;
+    }
+    task->handed_until_ns = weft_clock_ns() + DEPUTY_PATIENCE_NS;
+    weft_meeting_hand(&task->meeting, worker);
+    return true;
+}
+
 /* All offers are there, and this rank came last. Nobody uses what a dead member has offered.
  * Returns false if it has to lead again, in a later round of progress. */
 static bool lead_meeting(weft_task_t *task)
@@ -136,6 +160,8 @@ static bool lead_meeting(weft_task_t *task)
         weft_meeting_decide(&task->meeting, WEFT_MEETING_OFF);
         return true;
     }
+    if (method == WEFT_METHOD_DIRECT && hand_over(task))
+        return true;
     bool is_done_by_all = weft_device_methods[method]->is_done_by_all;
     task->method = method;
     if (is_done_by_all) {
@@ -237,7 +263,7 @@ static bool try_again(weft_task_t *task)
 static bool follow(weft_task_t *task, weft_meeting_state_t state)
 {
     task->seen = state;
-    if (state == WEFT_MEETING_OPEN || state == WEFT_MEETING_GATHERED)
+    if (state <= WEFT_MEETING_GATHERED)
         return false;
     if (state != WEFT_MEETING_AGREED)
         wefti_kernel_let_go(task);
@@ -279,6 +305,14 @@ static weft_meeting_state_t state_now(const weft_task_t *task)
     return state == WEFT_MEETING_LOST && !wefti_task_has_lost(task) ? task->seen : state;
 }
 
+/* HANDED: takes the decision if this rank is asked to decide, or has asked in vain. */
+static bool take_decision(weft_task_t *task)
+{
+    bool is_mine = task->handed_until_ns != 0 ? weft_clock_ns() > task->handed_until_ns
+                                              : weft_meeting_is_deputy(&task->meeting);
+    return is_mine && weft_meeting_take(&task->meeting) && begin_to_lead(task);
+}
+
 /* Looks at the state of the meeting; returns true if it has changed. */
 static bool look(weft_task_t *task)
 {
@@ -287,6 +321,12 @@ static bool look(weft_task_t *task)
     if (task->leads)
         return begin_to_lead(task);
     weft_meeting_state_t state = state_now(task);
+    if (state == WEFT_MEETING_HANDED)
+        return take_decision(task);
+    if (task->handed_until_ns != 0) {
+        task->handed_until_ns = 0;
+        weft_meeting_rest(&task->meeting);
+    }
     if (state == task->seen) {
         cancel_if_failed(task);
         return false;

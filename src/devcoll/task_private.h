@@ -27,7 +27,8 @@ struct weft_task {
     int members, member, radix; /* the ranks that meet; the order of operands (meeting_offer.h) */
     unsigned methods;           /* a bit for each method that may be used at the meeting */
     bool is_inside;             /* this rank has entered the meeting */
-    bool leads;                 /* this rank came last, and has not begun the work yet */
+    bool leads;                 /* this rank decides, and has not begun the work yet */
+    int64_t handed_until_ns;    /* another rank was asked to decide, until then; 0: none */
     bool is_off;                /* for a section: the meeting was not held */
     void (*go_solo)(weft_task_t *task); /* called if the meeting is not held */
     weft_export_t exports[WEFT_SIDES];

@@ -15,6 +15,7 @@ enum {
 typedef struct slot {
     _Alignas(LINE) atomic_ullong word; /* of count_t */
     atomic_uint parts_done, parts_failed;
+    atomic_uint deputy; /* HANDED: the member that should decide */
 } slot_t;
 
 /* How far a member is in the meeting of a slot. */
@@ -32,6 +33,7 @@ struct weft_board {
     atomic_uint patience_us;
     atomic_uint skip, skip_until; /* meetings to leave out; number of the next one to hold */
     atomic_uint last_done;        /* number + 1 of the last meeting that ended well; 0: none */
+    atomic_uint worker;           /* 1 + the member that last worked for all; 0: none */
     slot_t slots[WEFT_MEETINGS];
 };
 
@@ -137,6 +139,7 @@ static void clear(weft_board_t *board)
     atomic_store(&board->skip, 0);
     atomic_store(&board->skip_until, 0);
     atomic_store(&board->last_done, 0);
+    atomic_store(&board->worker, 0);
 }
 
 static void drop_claims(weft_board_t *board, unsigned claims)
@@ -343,6 +346,54 @@ void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t sta
     wake_members(meeting);
 }
 
+/* ---- another member decides ---- */
+
+int weft_meeting_worker(const weft_meeting_t *meeting)
+{
+    return (int)atomic_load_explicit(&meeting->board->worker, memory_order_relaxed) - 1;
+}
+
+void weft_meeting_note_worker(const weft_meeting_t *meeting)
+{
+    atomic_store_explicit(&meeting->board->worker, (unsigned)meeting->member + 1,
+                          memory_order_relaxed);
+}
+
+void weft_meeting_hand(const weft_meeting_t *meeting, int member)
+{
+    atomic_store(&slot_of_member(meeting)->deputy, (unsigned)member);
+    change(meeting, WEFT_MEETING_GATHERED, WEFT_MEETING_GATHERED, WEFT_MEETING_HANDED);
+    wake_members(meeting);
+}
+
+bool weft_meeting_is_deputy(const weft_meeting_t *meeting)
+{
+    return atomic_load(&slot_of_member(meeting)->deputy) == (unsigned)meeting->member;
+}
+
+/* The mark comes first: from the change of state on, this member may work. */
+bool weft_meeting_take(const weft_meeting_t *meeting)
+{
+    slot_t *slot = slot_of_member(meeting);
+    unsigned before = atomic_exchange(mark_of(meeting, meeting->member), MARK_INSIDE);
+    unsigned long long word = atomic_load(&slot->word);
+    count_t count;
+    do {
+        count = unpack_call(word);
+        if (count.state != WEFT_MEETING_HANDED) {
+            atomic_store(mark_of(meeting, meeting->member), before);
+            return false;
+        }
+        count.state = WEFT_MEETING_GATHERED;
+    } while (!atomic_compare_exchange_weak(&slot->word, &word, meeting_pack_call(&count)));
+    return true;
+}
+
+void weft_meeting_rest(const weft_meeting_t *meeting)
+{
+    atomic_store(mark_of(meeting, meeting->member), MARK_RESTS);
+}
+
 void weft_meeting_refrain(const weft_meeting_t *meeting)
 {
     atomic_store(mark_of(meeting, meeting->member), MARK_WORKED);
@@ -365,7 +416,7 @@ bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t 
 
 /* ---- a member has died ---- */
 
-/* In SHARED nobody writes to the memory of others. */
+/* In HANDED and SHARED nobody writes to the memory of others. */
 static bool may_work(const weft_meeting_t *meeting, weft_meeting_state_t state, int member)
 {
     progress_mark_t mark = (progress_mark_t)atomic_load(mark_of(meeting, member));
@@ -377,7 +428,7 @@ weft_meeting_state_t weft_meeting_abandon(const weft_meeting_t *meeting,
                                           weft_meeting_is_dead_t *is_dead, const void *owner)
 {
     weft_meeting_state_t state = weft_meeting_give_up(meeting), after;
-    if (state < WEFT_MEETING_GATHERED || state > WEFT_MEETING_WORKING)
+    if (state < WEFT_MEETING_HANDED || state > WEFT_MEETING_WORKING)
         return state;
     for (int i = 0; i < meeting->members; i++) {
         if (may_work(meeting, state, i) && !is_dead(owner, i))

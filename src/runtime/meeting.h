@@ -14,6 +14,11 @@
  *                 |                                     | '----------'-> OFF
  *                 '------ a rank gives up -------> OFF  '--> AGREED
  *
+ * Where processes take turns on a device, each change of turns takes longer than most collectives.
+ * So the member that came last may hand the decision, and the work, to the one that worked at the
+ * board's last meeting: GATHERED -> HANDED -> GATHERED. If that one does not take it soon, the one
+ * that came last takes it back.
+ *
  * A member may die (WEFT_RECOVERY). What it would have decided, or its part, never comes then. The
  * others end the meeting as LOST, from GATHERED, SHARED or WORKING, as soon as no member that lives
  * works for it any more: until then one of them may still write to the memory of all. So each
@@ -42,6 +47,7 @@ enum {
 
 typedef enum weft_meeting_state {
     WEFT_MEETING_OPEN,
+    WEFT_MEETING_HANDED,   /* as GATHERED, but another member should decide */
     WEFT_MEETING_GATHERED, /* all offers are there; the rank that came last decides */
     WEFT_MEETING_SHARED,   /* all members prepare to do a part of the work each */
     WEFT_MEETING_WORKING,  /* all members do their parts */
@@ -115,6 +121,22 @@ weft_meeting_state_t weft_meeting_give_up(const weft_meeting_t *meeting);
 
 /** Called by the member that came last, or by the one whose part was done last. */
 void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t state);
+
+/** The member that last worked for all members at a meeting of this board; -1: none, so far. */
+int weft_meeting_worker(const weft_meeting_t *meeting);
+void weft_meeting_note_worker(const weft_meeting_t *meeting);
+
+/** Called by the member that came last: hand the decision to `member`, another one. */
+void weft_meeting_hand(const weft_meeting_t *meeting, int member);
+
+/** HANDED: is it this member that should decide? */
+bool weft_meeting_is_deputy(const weft_meeting_t *meeting);
+
+/** HANDED: take the decision, as the deputy, or back. True: this member has to decide. */
+bool weft_meeting_take(const weft_meeting_t *meeting);
+
+/** The member that came last sees that the deputy has taken the decision. */
+void weft_meeting_rest(const weft_meeting_t *meeting);
 
 /** This member's part of what `during` (SHARED or WORKING) stands for is over. True for the last
  * member, which decides; *is_good becomes false if any part failed. */

@@ -89,6 +89,67 @@ static void each_does_his_part(void **state)
     weft_board_release(board);
 }
 
+static weft_board_t *hand(uint32_t number, int worker, weft_meeting_t meetings[RANKS])
+{
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    for (int i = 0; i < RANKS; i++) {
+        meetings[i] = enter(board, number, i);
+        weft_meeting_arrive(&meetings[i]);
+    }
+    assert_int_equal(weft_meeting_worker(&meetings[0]), -1);
+    weft_meeting_note_worker(&meetings[worker]);
+    assert_int_equal(weft_meeting_worker(&meetings[RANKS - 1]), worker);
+    weft_meeting_hand(&meetings[RANKS - 1], worker);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(weft_meeting_look(&meetings[i]), WEFT_MEETING_HANDED);
+        assert_int_equal(weft_meeting_is_deputy(&meetings[i]), i == worker);
+        assert_int_equal(weft_meeting_give_up(&meetings[i]), WEFT_MEETING_HANDED);
+    }
+    return board;
+}
+
+/* Either the one that was asked takes the decision, or the one that asked takes it back. */
+static void another_decides(void **state)
+{
+    (void)state;
+    for (int taker = 1; taker < RANKS; taker += RANKS - 2) {
+        weft_meeting_t meetings[RANKS];
+        weft_board_t *board = hand(4, 1, meetings);
+        assert_true(weft_meeting_take(&meetings[taker]));
+        assert_false(weft_meeting_take(&meetings[RANKS - taker]));
+        assert_int_equal(weft_meeting_look(&meetings[0]), WEFT_MEETING_GATHERED);
+        weft_meeting_decide(&meetings[taker], WEFT_MEETING_DONE);
+        for (int i = 0; i < RANKS; i++)
+            weft_meeting_leave(&meetings[i]);
+        weft_board_release(board);
+    }
+}
+
+static bool all_but(const void *living, int member)
+{
+    return member != *(const int *)living;
+}
+
+/* As long as the one that asked lives, it may take the decision back; and as soon as the one that
+ * was asked has taken it, only that one may work. */
+static void deputies_die(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS];
+    int asked = 1, last = RANKS - 1, other = 2;
+    weft_board_t *board = hand(4, asked, meetings);
+    assert_true(weft_meeting_take(&meetings[asked]));
+    weft_meeting_rest(&meetings[last]);
+    assert_int_equal(weft_meeting_abandon(&meetings[other], all_but, &asked),
+                     WEFT_MEETING_GATHERED);
+    assert_int_equal(weft_meeting_abandon(&meetings[other], all_but, &last), WEFT_MEETING_LOST);
+    weft_board_release(board);
+    board = hand(4, asked, meetings);
+    assert_int_equal(weft_meeting_abandon(&meetings[other], all_but, &other), WEFT_MEETING_LOST);
+    assert_false(weft_meeting_take(&meetings[asked]));
+    weft_board_release(board);
+}
+
 /* A rank that arrives after another has given up is told so; the slot is free once all that arrived
  * have left. */
 static void off_is_off_for_all(void **state)
@@ -345,6 +406,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_last_decides, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(each_does_his_part, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(another_decides, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(deputies_die, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(off_is_off_for_all, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(learns, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(boards_are_given_back, open_boards, close_boards),
