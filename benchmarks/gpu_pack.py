@@ -57,7 +57,7 @@ def make_benchmarks(mpicc, folder):
 def make_tests(build, folder):
     os.makedirs(folder, exist_ok=True)
     root = os.path.dirname(HERE)
-    must([sys.executable, f"{root}/test/run-tests", "--build", build, "--gpu", "--export", folder, "mpi/"])
+    must([sys.executable, f"{root}/test/run-tests", "--build", build, "--gpu", "--export", folder, "mpi/", "simcuda/"])
 
 
 def needed_libraries(file):

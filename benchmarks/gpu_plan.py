@@ -6,7 +6,15 @@ import collections
 # program    in this folder; for several collectives the first argument lists their names
 # settings   added to the environment
 # limit_s    of one job
-Job = collections.namedtuple("Job", "name program arguments ranks limit_s settings", defaults=({},))
+class Job(collections.namedtuple("Job", "name program arguments ranks limit_s settings", defaults=({},))):
+    def words(self):
+        settings = [f"{name}={value}" for name, value in self.settings.items()]
+        return " ".join([*settings, "mpirun", "-np", str(self.ranks), self.program, *self.arguments])
+
+    def after(self, names):
+        """A job for the collectives behind those that this one has begun; None if there are none."""
+        rest = [name for name in self.arguments[0].split(",") if name and name not in names] if self.program == "weft_coll" else []
+        return self._replace(arguments=[",".join(rest) + ",", *self.arguments[1:]]) if rest and names else None
 
 ALL_SIZES = "8,64,512,4K,16K,64K,256K,1M,4M,16M,64M,256M"
 FEW_SIZES = "8,4K,64K,1M,16M,256M"

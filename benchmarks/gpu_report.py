@@ -151,14 +151,29 @@ def targets_text(s):
         yield f"| {t.text} | {t.bound} {t.wanted:g} | {shown} | {t.where} | {'yes' if is_met(t) else '-' if t.value is None else 'no'} |"
 
 
+def rows_text(rows):
+    """Counts, and whole outputs of rows that failed."""
+    counts = collections.Counter(row["status"] for row in rows)
+    seconds = sum(row.get("seconds", 0) for row in rows)
+    yield ", ".join(f"{counts[status]} {status}" for status in ("passed", "failed", "skipped", "not run")) + f"; {seconds:.0f} s in all."
+    for row in rows:
+        if row["status"] == "failed":
+            yield f"\n**{row['name']}**: {row['why']}, {row.get('seconds', 0):.1f} s\n\n```\n{row['output']}\n```"
+
+
 def tests_text(data):
-    counts = collections.Counter(test["status"] for test in data["tests"])
+    yield "\n## The simulated driver's tests on this driver\n"
+    yield from rows_text(data.get("simcuda", []))
     yield "\n## Tests on this driver\n"
-    yield ", ".join(f"{counts[status]} {status}" for status in ("passed", "failed", "skipped", "not run")) + "."
-    for test in data["tests"]:
-        if test["status"] == "failed":
-            yield f"\n**{test['name']}**: {test['why']}\n\n```\n{test['output']}\n```"
+    yield from rows_text(data["tests"])
+    slowest = sorted(data["tests"], key=lambda row: -row.get("seconds", 0))[:5]
+    yield "\nThe longest: " + "; ".join(f"{row['name']} {row.get('seconds', 0):.1f} s" for row in slowest) + "."
     yield "\ncompute-sanitizer: " + ("; ".join(f"{t['name']} {t['status']}" for t in data["sanitizer"]) or "not run") + "."
+
+
+def facts_text(data):
+    for fact in data.get("facts", []):
+        yield f"\n## {fact['fact']}\n\n```\n{fact['text']}\n```"
 
 
 def limits_text(s):
@@ -210,6 +225,7 @@ def table(data):
         yield from part
     for key in sorted(s.cells, key=lambda k: (k.name != "allreduce", k.name, k.memory, k.ranks)):
         yield from section_text(s, key)
+    yield from facts_text(data)
 
 
 class Plot:
