@@ -90,7 +90,7 @@ def rebuilt_place(options, scratch, more_libraries):
 
 def place_of(options, scratch):
     """The place to run from; ends the program if no job works there, as then nothing will."""
-    simulator = [f"{options.build}/simcuda", f"{options.build}/simcuda/bar"] if options.simulated else []
+    simulator = [f"{options.build}/simcuda"] if options.simulated else []
     if not options.packed:
         place = built_place(options.build, scratch, simulator)
     elif options.rebuild:

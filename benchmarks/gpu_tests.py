@@ -3,10 +3,12 @@
 import collections
 import concurrent.futures
 import json
+import os
 import shutil
 import time
 
 import gpu_plan
+from job_runs import HERE
 
 SKIPPED = 77
 LEAST_S = 2             # a row is not begun when less time is left
@@ -58,12 +60,22 @@ def judge(row, ended, was_cut):
     return "failed", "printed something" if ended.status == "ok" else f"exit code {ended.code}"
 
 
-def run_row(place, row, row_limit_s, deadline):
-    wanted_s, left_s = min(row["limit_s"], row_limit_s), deadline - time.monotonic()
+def command(place, row, is_simulated):
+    """(words, settings) of a row."""
+    def expand(text):
+        return text.replace("$SOURCE", os.path.dirname(HERE))
+    settings = {"SIMCUDA": f"strict=1;{row['driver']}"} if is_simulated and row["driver"] else {}
+    settings.update((name, expand(value)) for name, value in row["settings"].items())
+    return [f"{place.tests}/{row['program']}", *map(expand, row["arguments"])], settings
+
+
+def run_row(place, row, options, deadline):
+    wanted_s, left_s = min(row["limit_s"], options.row_limit), deadline - time.monotonic()
     result = {"name": row["name"], "ranks": row["ranks"], "status": "not run", "why": "no time was left", "seconds": 0, "output": ""}
     if left_s < LEAST_S:
         return result
-    ended = place.attempt(row["ranks"], [f"{place.tests}/{row['program']}", *row["arguments"]], min(wanted_s, left_s), row["settings"])
+    words, settings = command(place, row, options.simulated)
+    ended = place.attempt(row["ranks"], words, min(wanted_s, left_s), settings)
     result["status"], result["why"] = judge(row, ended, left_s < wanted_s)
     result["seconds"] = round(ended.wall_s, 2)
     if result["status"] != "passed" or row["ranks"] == 0:
@@ -75,7 +87,7 @@ def run_rows(session, stage, rows, limit_s):
     """Run rows, several at once, and put their results into session.data[stage] as they come."""
     options, deadline, saved = session.options, time.monotonic() + limit_s, time.monotonic()
     pool = concurrent.futures.ThreadPoolExecutor(options.tests_at_once)
-    results = [pool.submit(run_row, session.place, row, options.row_limit, deadline) for row in rows]
+    results = [pool.submit(run_row, session.place, row, options, deadline) for row in rows]
     try:
         for done in concurrent.futures.as_completed(results):
             keep(session.data[stage], done.result())
@@ -106,14 +118,18 @@ def sanitizer_rows(place):
     return list(chosen.values())[:SANITIZED_MOST]
 
 
+def probe_row(place):
+    """A program that the sanitizer must be able to run, or it does not work here."""
+    return next(row for row in all_rows(place) if row["name"] == "simcuda/kernels")
+
+
 def find_sanitizer():
     return shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
 
 
-def sanitize(place, name, ranks, command, more):
-    """Run a command under memcheck: {"name", "status", "words"}."""
-    limit_s, settings = more
-    tool = [find_sanitizer(), "--error-exitcode", "9", "--target-processes", "all"]
-    ended = place.attempt(ranks, [*tool, *command], limit_s, settings)
+def sanitize(place, row, limit_s):
+    """Run a row's program under memcheck: {"name", "status", "words"}."""
+    program, settings = command(place, row, False)
+    ended = place.attempt(row["ranks"], [find_sanitizer(), "--error-exitcode", "9", "--target-processes", "all", *program], limit_s, settings)
     words = [line for line in (ended.output + ended.errors).splitlines() if "ERROR SUMMARY" in line or "Error" in line or "not supported" in line]
-    return {"name": name, "status": ended.status, "seconds": round(ended.wall_s, 1), "words": words[-5:]}
+    return {"name": row["name"], "status": ended.status, "seconds": round(ended.wall_s, 1), "words": words[-5:]}
