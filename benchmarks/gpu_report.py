@@ -244,6 +244,8 @@ def table(data):
     yield f"# Weft {data['commit']} on device memory, {data['date']}\n"
     yield (f"{data['device']['name']}, driver {data['device']['driver']}; {machine['cpu']}, {machine['cores']} cores, "
            f"{machine['memory_GiB']} GiB, Linux {machine['kernel']}, {machine['system']}.")
+    if data.get("earlier"):
+        yield "\nIt goes on from " + ", ".join(f"{one['commit']} of {one['date']}" for one in data["earlier"]) + "."
     if data["settings"]["simulated"]:
         yield "\n**A simulated driver: the numbers mean nothing.**"
     yield ("\nMedian (least..greatest) of the turns. Staged: the same program copies device memory to pinned host memory, calls "
