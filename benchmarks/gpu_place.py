@@ -11,6 +11,7 @@ import time
 import gpu_pack
 from job_runs import attempt, say
 
+SKIPPED = 77        # the exit code of a program that finds no device
 DRIVER_FOLDER = "/usr/local/nvidia/lib64"
 REBUILD_S = 240     # configure and make of the packed sources, at most
 
@@ -36,6 +37,10 @@ class Place:
             return f"{self.mpirun} does not start: {missing}"
         ended = self.attempt(2, [f"{self.benchmarks}/weft_coll", "allreduce", "-s", "8", "-i", "10", "-c"], 30)
         return "" if ended.status == "ok" else f"a job on host memory: {ended.status}:\n{(ended.output + ended.errors)[-2000:]}"
+
+    def has_device(self):
+        ended = self.command([f"{self.benchmarks}/gpu_limits", "8"], 60)
+        return ended.code != SKIPPED
 
     def missing_libraries(self):
         try:

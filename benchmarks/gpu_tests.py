@@ -8,9 +8,9 @@ import shutil
 import time
 
 import gpu_plan
+from gpu_place import SKIPPED
 from job_runs import HERE
 
-SKIPPED = 77
 LEAST_S = 2             # a row is not begun when less time is left
 MOST_OUTPUT = 4000
 SAVED_EVERY_S = 5
