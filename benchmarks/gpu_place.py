@@ -67,7 +67,7 @@ def packed_place(folder, more_libraries):
 
 
 def built_place(build, scratch, more_libraries):
-    gpu_pack.make_benchmarks(f"{build}/tools/mpicc", f"{scratch}/benchmarks")
+    gpu_pack.make_benchmarks(build, f"{scratch}/benchmarks")
     gpu_pack.make_tests(build, f"{scratch}/tests")
     return Place(f"{build}/mpirun", f"{build}/weft_info", scratch, {"LD_LIBRARY_PATH": library_path(*more_libraries)})
 

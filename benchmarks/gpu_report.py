@@ -209,6 +209,15 @@ def limits_text(s):
         yield f"| {limit} | {in_words(size) if size else ''} | {number(us)} | {number(size / us * 1e-3) if 'copy' in limit else ''} |"
 
 
+def questions_text(data):
+    if data.get("questions"):
+        yield "\n## What this driver does\n"
+        yield "| | |"
+        yield "|---|---|"
+    for question in data.get("questions", []):
+        yield f"| {question['question']} | {question['answer']} |"
+
+
 def values_text(values):
     if not values:
         return "-"
@@ -250,7 +259,7 @@ def table(data):
         yield "\n**A simulated driver: the numbers mean nothing.**"
     yield ("\nMedian (least..greatest) of the turns. Staged: the same program copies device memory to pinned host memory, calls "
            "MPI there and copies back, all of it timed; strided messages by a copy a block. All ranks share the device.")
-    for part in (targets_text(s), tests_text(data), failures_text(data), limits_text(s)):
+    for part in (targets_text(s), tests_text(data), failures_text(data), limits_text(s), questions_text(data)):
         yield from part
     for key in sorted(s.cells, key=lambda k: (k.name != "allreduce", k.name, k.memory, k.ranks)):
         yield from section_text(s, key)
