@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "bench_area.h"
 #include "bench_device.h"
+#include "bench_method.h"
 
 #include <mpi.h>
 
@@ -17,6 +18,7 @@ typedef struct outcome {
     double mean_us, min_us, max_us;
     int iterations;
     long wrong;
+    char method[128]; /* of collectives on device memory; "": not known, or none */
 } outcome_t;
 
 double bench_now_us(void)
@@ -157,6 +159,8 @@ static void print_json(const bench_t *bench, const bench_test_t *test, size_t by
     if (bench->options.is_checked)
         printf(", \"wrong\": %ld", outcome->wrong);
     printf(", \"staged\": %s", bench->is_staged ? "true" : "false");
+    if (outcome->method[0] != '\0')
+        printf(", \"method\": \"%s\"", outcome->method);
     printf("}\n");
 }
 
@@ -174,6 +178,8 @@ static void print_line(const bench_t *bench, const bench_test_t *test, size_t by
                in_column(bench, test, bytes, outcome->max_us), outcome->iterations);
     if (bench->options.is_checked)
         printf(outcome->wrong == 0 ? "  pass" : "  FAIL (%ld wrong)", outcome->wrong);
+    if (outcome->method[0] != '\0')
+        printf("  %s", outcome->method);
     printf(bench->is_staged ? "  staged\n" : "\n");
 }
 
@@ -274,8 +280,10 @@ static void measure(bench_t *bench, const bench_test_t *test, size_t bytes, outc
     iterations = fit_limit(bench, test, bytes, iterations);
     test->run(bench, bytes, warmup_for(bench, iterations));
     MPI_Barrier(MPI_COMM_WORLD);
+    bench_method_begin();
     us = test->run(bench, bytes, iterations);
     *out = (outcome_t){.iterations = iterations};
+    bench_method_end(out->method, sizeof(out->method));
     gather_times(us >= 0 ? us / iterations : us, out);
     if (options->is_checked && test->check != NULL)
         out->wrong = count_wrong(bench, test, bytes);
@@ -372,6 +380,7 @@ static bool open_device(const bench_options_t *options)
     if (options->placement[0] == 'H' && options->placement[1] == 'H')
         return true;
     is_open = bench_device_open(local_rank());
+    bench_method_open();
     MPI_Allreduce(&is_open, &all_open, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     return all_open;
 }
@@ -405,6 +414,7 @@ int bench_main(const bench_test_t *tests, int count, int argc, char **argv)
         fprintf(stderr, "%s needs %d ranks or more\n", tests->name, tests->min_ranks);
     else if (bench.ranks >= tests->min_ranks)
         code = open_device(&bench.options) ? run_tests(&bench, tests, count) : 77;
+    bench_method_close();
     MPI_Finalize();
     return code;
 }

@@ -41,23 +41,26 @@ def setting(build, name):
     return job_runs.first_match(f"{build}/Makefile", rf"^{name} = (.*)$")
 
 
-def make_benchmarks(mpicc, folder):
-    """Compile all programs with `mpicc`, and make links for those that have several names."""
+def make_benchmarks(build, folder):
+    """Compile all programs, and make links for those that have several names."""
     os.makedirs(folder, exist_ok=True)
-    parts = glob.glob(f"{HERE}/bench*.c")
+    parts, cc = glob.glob(f"{HERE}/bench*.c"), os.environ.get("CC", "cc")
     for name in PROGRAMS:
-        must([mpicc, "-O2", "-o", f"{folder}/{name}", f"{HERE}/{name}.c", *parts, "-ldl"])
+        must([f"{build}/tools/mpicc", "-O2", "-o", f"{folder}/{name}", f"{HERE}/{name}.c", *parts, "-ldl"])
     for name in ("weft_bibw", "weft_mbw_mr"):
         if not os.path.exists(f"{folder}/{name}"):
             os.symlink("weft_bw", f"{folder}/{name}")
-    must([os.environ.get("CC", "cc"), "-O2", "-o", f"{folder}/gpu_limits", f"{HERE}/gpu_limits.c", f"{HERE}/bench_device.c",
-          "-ldl"])
+    must([cc, "-O2", "-o", f"{folder}/gpu_limits", f"{HERE}/gpu_limits.c", f"{HERE}/bench_device.c", "-ldl"])
+    header = job_runs.first_match(f"{build}/test/settings", r"^cuda_include (.+)$")
+    if header:
+        must([cc, "-O2", "-o", f"{folder}/gpu_questions", "-isystem", header,
+              *[f"{HERE}/gpu_{part}.c" for part in ("questions", "gate", "steps")], f"-L{build}/simcuda", "-lcuda", "-pthread"])
 
 
 def make_tests(build, folder):
     os.makedirs(folder, exist_ok=True)
     root = os.path.dirname(HERE)
-    must([sys.executable, f"{root}/test/run-tests", "--build", build, "--gpu", "--export", folder, "mpi/"])
+    must([sys.executable, f"{root}/test/run-tests", "--build", build, "--gpu", "--export", folder, "mpi/", "simcuda/"])
 
 
 def needed_libraries(file):
@@ -129,7 +132,7 @@ def pack(build, folder):
     must(["make", "-s", "-C", build, "install", f"DESTDIR={folder}/staged"])
     shutil.move(f"{folder}/staged{prefix}", f"{folder}/weft")
     shutil.rmtree(f"{folder}/staged")
-    make_benchmarks(f"{build}/tools/mpicc", f"{folder}/benchmarks")
+    make_benchmarks(build, f"{folder}/benchmarks")
     make_tests(build, f"{folder}/tests")
     pmix = pack_libraries(folder)
     pack_headers(folder, build)

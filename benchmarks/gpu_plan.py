@@ -6,10 +6,19 @@ import collections
 # program    in this folder; for several collectives the first argument lists their names
 # settings   added to the environment
 # limit_s    of one job
-Job = collections.namedtuple("Job", "name program arguments ranks limit_s settings", defaults=({},))
+class Job(collections.namedtuple("Job", "name program arguments ranks limit_s settings", defaults=({},))):
+    def words(self):
+        settings = [f"{name}={value}" for name, value in self.settings.items()]
+        return " ".join([*settings, "mpirun", "-np", str(self.ranks), self.program, *self.arguments])
 
-ALL_SIZES = "8,64,512,4K,16K,64K,256K,1M,4M,16M,64M,256M"
-FEW_SIZES = "8,4K,64K,1M,16M,256M"
+    def after(self, names):
+        """A job for the collectives behind those that this one has begun; None if there are none."""
+        rest = [name for name in self.arguments[0].split(",") if name and name not in names] if self.program == "weft_coll" else []
+        return self._replace(arguments=[",".join(rest) + ",", *self.arguments[1:]]) if rest and names else None
+
+ALL_SIZES = "8,64,512,4K,16K,64K,256K,1M,4M,16M"
+FEW_SIZES = "8,4K,64K,1M,16M"
+LARGE_SIZES = "64M,256M"    # staged by 16 ranks these pin 8 GiB and take seconds a turn: last
 OTHERS = ("bcast", "reduce", "allgather", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter", "scan", "exscan",
           "allgatherv", "alltoallv", "alltoallw", "gatherv", "scatterv")
 VECTORS = ("8:64", "64:256", "512:1024")
@@ -43,7 +52,10 @@ def full():
         *places,
         pair("bibw", "4K,64K,1M,16M", ["-d", "cuda"], turns=2),
         pair("mbw_mr", "8,4K,64K", ["-d", "cuda"], turns=2, ranks=4),
+        *[collectives(["allreduce", ""], LARGE_SIZES, ranks, 2, 60) for ranks in (2, 4, 8)],
         *[collectives(OTHERS, FEW_SIZES, ranks, 2, 90) for ranks in (16, 4, 2, 8)],
+        collectives(["allreduce", ""], LARGE_SIZES, 16, 2, 60),
+        *[collectives(OTHERS, LARGE_SIZES, ranks, 2, 60) for ranks in (2, 4, 8, 16)],
     ]
 
 

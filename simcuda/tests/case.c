@@ -93,13 +93,17 @@ static bool can_follow(const char *words, int devices)
 
 int run_cases(const test_case_t *cases)
 {
+    enum { SKIPPED = 77 };
     bool is_real = getenv("REAL_DRIVER") != NULL;
     int devices = is_real ? WEXITSTATUS(run_in_child(&(test_case_t){"", "", count_devices, 0})) : 0;
-    int failed = 0;
+    int failed = 0, run = 0;
     for (; cases->name != NULL; cases++) {
         if (is_real && !can_follow(cases->words, devices))
             continue;
         running = cases->name;
+        run++;
+        if (is_real) /* should it hang, the output tells where */
+            printf("%s\n", running);
         int status = run_in_child(cases), signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         if (signal == cases->signal && (signal != 0 || WEXITSTATUS(status) == 0))
             continue;
@@ -107,7 +111,9 @@ int run_cases(const test_case_t *cases)
                 cases->signal);
         failed = 1;
     }
-    return failed;
+    if (is_real)
+        printf("%d cases, %d devices\n", run, devices);
+    return run == 0 ? SKIPPED : failed;
 }
 
 /* ---- devices ---- */
