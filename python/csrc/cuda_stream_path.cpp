@@ -287,8 +287,10 @@ class StreamWork : public c10d::Work
     }
 
   private:
+    // Several threads may wait for one work.
     void end_in_stream()
     {
+        std::lock_guard<std::mutex> lock(mutex_);
         if (is_ended_)
             return;
         is_ended_ = true;
@@ -312,6 +314,7 @@ class StreamWork : public c10d::Work
     CUDAStream stream_;
     std::vector<MPI_Status> statuses_; // written by the stream
     mutable at::cuda::CUDAEvent ended_;
+    std::mutex mutex_;
     bool is_ended_ = false;
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };

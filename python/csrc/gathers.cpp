@@ -81,7 +81,7 @@ c10dWorkPtr ProcessGroupWeft::allgather_into_tensor_coalesced(Tensors &outputs, 
     TORCH_CHECK_VALUE(!inputs.empty() && outputs.size() == inputs.size(), "weft: ", name,
                       ": requires as many outputs as inputs, and at least one; got ",
                       outputs.size(), " and ", inputs.size());
-    Call call(*this, OpType::ALLGATHER_INTO_TENSOR_COALESCED, name, options.timeout);
+    Call call(*this, OpType::COALESCED, name, options.timeout);
     call.about(inputs[0]);
     call.note(inputs);
     std::vector<GatherBuffers> buffers;

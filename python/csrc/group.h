@@ -23,7 +23,8 @@ class ProcessGroupWeft : public c10d::Backend
   public:
     struct Options : c10d::Backend::Options {
         explicit Options(Milliseconds timeout = kBackendDefaultTimeout);
-        c10::intrusive_ptr<c10d::Backend::Options> clone() const override;
+        // No "override": torch 2.11 has none. Nor has it WeftWork::getTimeout() (work.h).
+        c10::intrusive_ptr<c10d::Backend::Options> clone() const;
     };
 
     ProcessGroupWeft(const StorePtr &store, int rank, int size,

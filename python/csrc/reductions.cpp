@@ -165,7 +165,7 @@ ProcessGroupWeft::reduce_scatter_tensor_coalesced(Tensors &outputs, Tensors &inp
     TORCH_CHECK_VALUE(!outputs.empty() && outputs.size() == inputs.size(), "weft: ", name,
                       ": requires as many inputs as outputs, and at least one; got ", inputs.size(),
                       " and ", outputs.size());
-    Call call(*this, OpType::REDUCE_SCATTER_TENSOR_COALESCED, name, options.timeout);
+    Call call(*this, OpType::COALESCED, name, options.timeout);
     call.about(outputs[0]);
     call.note(inputs);
     std::vector<Reduction> how;

@@ -89,7 +89,7 @@ static void check_kind(const OpRow &row, ScalarType dtype, const char *operation
 
 static at::Tensor factor_of(const ReduceOp &op)
 {
-    auto *factor = dynamic_cast<c10d::PreMulSumSupplement *>(op.supplement_.get());
+    auto *factor = dynamic_cast<c10d::NCCLPreMulSumSupplement *>(op.supplement_.get());
     TORCH_CHECK(factor != nullptr, "weft: ReduceOp.PREMUL_SUM has no factor");
     if (factor->tensor_factor.defined())
         return factor->tensor_factor;

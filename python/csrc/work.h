@@ -27,7 +27,7 @@ class WeftWork : public c10d::Work
     FuturePtr getFutureResult() override;
     int sourceRank() const override;
     uint64_t getSequencenumber() const override;
-    std::chrono::milliseconds getTimeout() const override;
+    std::chrono::milliseconds getTimeout() const;
 
     /** All requests are complete, or it has failed otherwise: tell everybody. Called once, by the
      * thread that owns the requests. */

@@ -20,6 +20,7 @@ def check_orders():
     works = [dist.all_reduce(x, async_op=True) for x in tensors]
     for work in reversed(works):
         work.wait()
+    expect.synchronize()
     for x, work in zip(tensors, works):
         expect.equal(x, torch.full_like(x, TOTAL), "all_reduce waited for in reverse order")
         expect.equal((work.is_completed(), work.is_success()), (True, True), "a work that is over")
@@ -73,7 +74,7 @@ def check_requests_between_threads():
 def use_group(group, number, failures):
     try:
         for i in range(100):
-            x = torch.full((number * 50 + i,), float(rank + number))
+            x = torch.full((number * 50 + i,), float(rank + number), device=expect.device())
             if i % 2 == 0:
                 dist.all_reduce(x, group=group)
             else:
@@ -108,11 +109,11 @@ def check_training():
     expect.close(model.module.weight.grad, expected, "averaged gradients")
 
 
-check_orders()
-check_polling()
-check_futures()
-check_dropped()
-check_requests_between_threads()
-check_threads()
-check_training()
-dist.destroy_process_group()
+expect.check(check_orders)
+expect.check(check_polling)
+expect.check(check_futures)
+expect.check(check_dropped)
+expect.check(check_requests_between_threads)
+expect.check(check_threads)
+expect.check(check_training)
+expect.end()

@@ -65,7 +65,7 @@ def check_compiled():
 
 def check_placements():
     """Every way from one placement to another, of a matrix that cannot be cut evenly."""
-    mesh = init_device_mesh("cpu", (size,))
+    mesh = init_device_mesh(expect.DEVICE, (size,))
     whole = torch.arange(7.0 * 5).reshape(7, 5)
     placements = [Replicate(), Shard(0), Shard(1)]
     for before in placements:
@@ -88,7 +88,7 @@ def check_tensor_parallel():
     module(inputs).sum().backward()
     slopes = layers[0].weight.grad.clone()
     module.zero_grad()
-    mesh = init_device_mesh("cpu", (size,))
+    mesh = init_device_mesh(expect.DEVICE, (size,))
     parallel = parallelize_module(module, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
     result = parallel(inputs)
     expect.close(result, expected, "a module cut into columns and rows")
@@ -102,21 +102,21 @@ def check_two_dimensions():
         shape = (1, size)
     else:
         shape = (2, size // 2)
-    mesh = init_device_mesh("cpu", shape, mesh_dim_names=("replicas", "shards"))
+    mesh = init_device_mesh(expect.DEVICE, shape, mesh_dim_names=("replicas", "shards"))
     torch.manual_seed(1)
     module, alone = (torch.nn.Linear(5, 3).double() for _ in range(2))
     alone.load_state_dict(module.state_dict())
     fully_shard(module, mesh=mesh)
-    inputs = [torch.randn(2, 5, generator=torch.Generator().manual_seed(each)).double() for each in range(size)]
+    inputs = [torch.randn(2, 5, generator=torch.Generator(expect.DEVICE).manual_seed(each)).double() for each in range(size)]
     module(inputs[rank]).square().sum().backward()
     (alone(torch.cat(inputs)).square().sum() / size).backward()
     expect.close(module.weight.grad.full_tensor(), alone.weight.grad, "the gradient of fully_shard on a mesh")
 
 
-check_functional()
-check_differentiable()
-check_compiled()
-check_placements()
-check_tensor_parallel()
-check_two_dimensions()
-dist.destroy_process_group()
+expect.check(check_functional)
+expect.check(check_differentiable)
+expect.check(check_compiled)
+expect.check(check_placements)
+expect.check(check_tensor_parallel)
+expect.check(check_two_dimensions)
+expect.end()

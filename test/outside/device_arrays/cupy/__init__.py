@@ -155,4 +155,5 @@ def synchronize():
 
 
 cuda = types.SimpleNamespace(get_current_stream=lambda: types.SimpleNamespace(synchronize=synchronize),
-                             runtime=types.SimpleNamespace(is_hip=False))
+                             Device=lambda number: types.SimpleNamespace(use=lambda: None),
+                             runtime=types.SimpleNamespace(is_hip=False, getDeviceCount=lambda: 1))
