@@ -9,7 +9,7 @@ import sys
 import time
 
 import gpu_pack
-from job_runs import attempt, say
+from job_runs import attempt, packed_pmix, say
 
 SKIPPED = 77        # the exit code of a program that finds no device
 DRIVER_FOLDER = "/usr/local/nvidia/lib64"
@@ -63,7 +63,7 @@ def packed_place(folder, more_libraries):
         for program in glob.glob(f"{folder}/{part}/**", recursive=True):
             os.chmod(program, 0o755)
     return Place(f"{folder}/weft/bin/mpirun", f"{folder}/weft/bin/weft_info", folder,
-                 {"LD_LIBRARY_PATH": library_path(f"{folder}/weft/lib", f"{folder}/lib", *more_libraries), "PMIX_INSTALL_PREFIX": folder})
+                 {"LD_LIBRARY_PATH": library_path(f"{folder}/weft/lib", f"{folder}/lib", *more_libraries), **packed_pmix(folder)})
 
 
 def built_place(build, scratch, more_libraries):

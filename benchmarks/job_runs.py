@@ -13,6 +13,12 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+def packed_pmix(folder):
+    """The environment for a packed PMIx. It also looks at plugins where it was built for; those of another version there do not load,
+    which it would tell at each start."""
+    return {"PMIX_INSTALL_PREFIX": folder, "PMIX_MCA_mca_base_component_show_load_errors": "0"}
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
