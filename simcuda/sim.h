@@ -372,8 +372,6 @@ sim_extent_t sim_memory_reservation(const sim_range_t *range);
 /** Frees an allocation of a pool at once. */
 CUresult sim_pooled_free(sim_range_t *range);
 uint64_t sim_pool_types(const sim_pool_t *pool);
-/** The addresses in which all its allocations lie. */
-sim_extent_t sim_pool_reservation(const sim_pool_t *pool);
 
 #include "sim_stream.h"
 

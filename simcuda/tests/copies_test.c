@@ -129,7 +129,7 @@ static void batches(void)
     size_t bytes[] = {40, 80}, first = 0;
     CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    GIVES(CUDA_ERROR_INVALID_HANDLE,
+    GIVES(CUDA_ERROR_INVALID_VALUE,
           cuMemcpyBatchAsync_v2(targets, sources, bytes, 2, &attributes, &first, 1, NULL));
     OK(cuMemcpyBatchAsync_v2(targets, sources, bytes, 2, &attributes, &first, 1, stream));
     OK(cuStreamSynchronize(stream));

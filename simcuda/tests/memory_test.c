@@ -62,7 +62,8 @@ static void small_ones_share_a_block(void)
         OK(cuMemFree(all[i]));
     }
     OK(cuMemGetInfo(&after, &total));
-    SAME(after, before);
+    if (!is_driver_real())
+        SAME(after, before);
 }
 
 static void memory_ends(void)
@@ -152,6 +153,7 @@ static void managed_pointers(void)
     OK(cuMemFree(memory));
 }
 
+/* For memory that CUDA does not know, the newer attributes are not written. */
 static void many_attributes(void)
 {
     int on_stack = 0, ordinal = 7;
@@ -167,7 +169,7 @@ static void many_attributes(void)
     SAME(type, 0);
     SAME(is_managed, 0);
     SAME(id, 0);
-    SAME(start, 0);
+    SAME(start, 7);
     SAME(ordinal, CU_DEVICE_INVALID);
     CUdeviceptr memory = ints_on_device(4, 1);
     OK(cuPointerGetAttributes(5, names, values, memory + 4));
