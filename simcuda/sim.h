@@ -316,6 +316,9 @@ uint64_t sim_range_epoch(void);
 void sim_range_changed(void);
 bool sim_is_host(const sim_range_t *range);
 
+/** Do synchronous operations on it wait for their end, by CU_POINTER_ATTRIBUTE_SYNC_MEMOPS? Memory
+ * of pools takes the attribute, to no effect. */
+bool sim_is_synchronous(const sim_range_t *range);
 typedef struct sim_area {
     uintptr_t start;
     size_t bytes;

@@ -186,13 +186,12 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 static CUresult set_one(const void *value, CUpointer_attribute attribute, uintptr_t address)
 {
     sim_range_t *range = sim_range_find(address);
-    if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
-        sim_is_host(range))
+    if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return CUDA_ERROR_INVALID_VALUE;
-    if (range->what == SIM_POOLED)
+    if (range->what == SIM_MAPPED || range->what == SIM_MULTICAST)
         return CUDA_ERROR_NOT_SUPPORTED;
     range->sync_memops = *(const unsigned *)value != 0;
-    if (range->sync_memops && range->context != NULL)
+    if (sim_is_synchronous(range) && range->context != NULL)
         sim_await_early(range->context); /* "all pending synchronous memory operations" */
     return CUDA_SUCCESS;
 }

@@ -179,6 +179,40 @@ static void many_attributes(void)
     SAME(ordinal, 0);
 }
 
+/* Whether operations on it can be made synchronous. */
+static CUresult set_synchronous(CUdeviceptr memory)
+{
+    unsigned on = 1;
+    return cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory);
+}
+
+static void synchronous_operations(void)
+{
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr memory, mapped, pooled, managed;
+    void *pinned, *plain = malloc(1000);
+    open_device(0);
+    OK(cuMemAlloc(&memory, 4096));
+    OK(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAllocHost(&pinned, 4096));
+    OK(cuMemAllocAsync(&pooled, 4096, NULL));
+    OK(cuMemAddressReserve(&mapped, 2 << 20, 0, 0, 0));
+    OK(cuMemCreate(&handle, 2 << 20, &properties, 0));
+    OK(cuMemMap(mapped, 2 << 20, 0, handle, 0));
+    OK(cuMemSetAccess(mapped, 2 << 20, &access, 1));
+    OK(set_synchronous(memory));
+    OK(set_synchronous(managed));
+    OK(set_synchronous((CUdeviceptr)pinned));
+    OK(set_synchronous(pooled));
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, set_synchronous(mapped));
+    GIVES(CUDA_ERROR_INVALID_VALUE, set_synchronous((CUdeviceptr)plain));
+    free(plain);
+}
+
 /* ---- accesses by the host ---- */
 
 static void host_reads(void)
@@ -237,6 +271,7 @@ int main(void)
         {"registered pointers", "", registered_pointers, 0},
         {"managed pointers", "", managed_pointers, 0},
         {"many attributes", "", many_attributes, 0},
+        {"synchronous operations", "", synchronous_operations, 0},
         {"the host reads", "", host_reads, SIGSEGV},
         {"the host writes", "", host_writes, SIGSEGV},
         {"system calls refuse", "", system_calls_refuse, 0},
