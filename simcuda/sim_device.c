@@ -374,6 +374,8 @@ static int attribute_of(const sim_device_t *device, CUdevice_attribute attribute
         return bus_of(device);
     case CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT:
         return options->watchdog;
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
+        return options->mps != 0;
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
         return options->multicast != 0;
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
