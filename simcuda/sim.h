@@ -53,6 +53,7 @@ typedef struct sim_options {
     bool watchdog;       /* devices say that they end kernels that run long */
     bool fabric, lazy, tell, count;
     unsigned connections; /* hardware queues that the streams of a device share; 0: one for each */
+    unsigned mps;         /* 1: the process is a client of MPS */
     unsigned strict;      /* 1: calls wait for a whole device, and keep other calls out meanwhile */
     char peers[128];      /* all, none, or pairs like 0-1+2-3 */
     char peers_lie[64];   /* pairs likewise; "": none */
@@ -315,6 +316,9 @@ void sim_range_each(void (*visit)(sim_range_t *range, void *data), void *data);
 uint64_t sim_range_epoch(void);
 void sim_range_changed(void);
 bool sim_is_host(const sim_range_t *range);
+/** Do synchronous operations on it wait for their end, by CU_POINTER_ATTRIBUTE_SYNC_MEMOPS? Memory
+ * of pools takes the attribute, to no effect. */
+bool sim_is_synchronous(const sim_range_t *range);
 
 typedef struct sim_area {
     uintptr_t start;
@@ -372,8 +376,6 @@ sim_extent_t sim_memory_reservation(const sim_range_t *range);
 /** Frees an allocation of a pool at once. */
 CUresult sim_pooled_free(sim_range_t *range);
 uint64_t sim_pool_types(const sim_pool_t *pool);
-/** The addresses in which all its allocations lie. */
-sim_extent_t sim_pool_reservation(const sim_pool_t *pool);
 
 #include "sim_stream.h"
 

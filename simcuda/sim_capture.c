@@ -117,6 +117,15 @@ CUresult sim_unsafe_call(void)
     return result;
 }
 
+void sim_spoil_blocking(const sim_context_t *context)
+{
+    for (const sim_stream_t *stream = context->streams; stream != NULL;
+         stream = stream->next_in_context) {
+        if (stream->capture != NULL && (stream->flags & CU_STREAM_NON_BLOCKING) == 0)
+            stream->capture->is_spoilt = true;
+    }
+}
+
 /* ---- events ---- */
 
 static CUresult add_event_node(sim_stream_t *stream, CUgraphNodeType type, sim_event_t *event)
@@ -178,8 +187,9 @@ CUresult sim_capture_wait(sim_stream_t *stream, sim_event_t *event, unsigned fla
 CUresult sim_capture_asked(sim_event_t *event)
 {
     sim_capture_t *capture = capture_of(event->capture_id);
-    if (capture != NULL)
-        capture->is_spoilt = true;
+    if (capture == NULL) /* it has ended */
+        return CUDA_ERROR_INVALID_VALUE;
+    capture->is_spoilt = true;
     return CUDA_ERROR_CAPTURED_EVENT;
 }
 
@@ -323,7 +333,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 static CUresult find_asked(CUstream handle, sim_stream_t **out)
 {
     CUresult result = sim_stream_of(handle, out);
-    return result ? result : sim_may_enqueue(*out);
+    return result ? result : sim_is_free_of_captures(*out);
 }
 
 static CUstreamCaptureStatus status_of(const sim_stream_t *stream)

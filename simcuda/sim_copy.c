@@ -109,7 +109,7 @@ static CUresult run_copy(sim_work_t *work)
 static bool has_sync_memops(const sim_side_t *side)
 {
     const sim_range_t *range = sim_range_find(side->start);
-    return range != NULL && range->sync_memops;
+    return range != NULL && sim_is_synchronous(range);
 }
 
 /* The rules are those of "API synchronization behavior" in the driver's manual.

@@ -112,10 +112,9 @@ typedef struct batch {
 static CUresult copy_batch(const batch_t *batch)
 {
     if (batch->to == NULL || batch->from == NULL || batch->bytes == NULL || batch->count == 0 ||
-        batch->attribute_count == 0 || batch->attribute_count > batch->count)
+        batch->attribute_count == 0 || batch->attribute_count > batch->count ||
+        batch->stream == NULL || batch->stream == CU_STREAM_LEGACY)
         return CUDA_ERROR_INVALID_VALUE;
-    if (batch->stream == NULL || batch->stream == CU_STREAM_LEGACY)
-        return CUDA_ERROR_INVALID_HANDLE;
     for (size_t i = 0; i < batch->count; i++) {
         CUresult result =
             copy_later(sim_any_side((void *)batch->to[i]), sim_any_side((void *)batch->from[i]),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The devices of a host, those that this process sees, and their attributes. */
-#include "sim.h"
+#include "sim_share.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,10 +374,12 @@ static int attribute_of(const sim_device_t *device, CUdevice_attribute attribute
         return bus_of(device);
     case CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT:
         return options->watchdog;
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
+        return options->mps != 0;
     case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
         return options->multicast != 0;
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
-        return options->fabric;
+        return sim_has_fabric();
     case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
         return CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
                (options->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);

@@ -154,7 +154,7 @@ static CUresult import_memory(CUdeviceptr *out, const CUipcMemHandle *handle, un
     rival_t rival = {&token, context, false};
     sim_range_each(match_rival, &rival);
     if (rival.is_there)
-        return CUDA_ERROR_INVALID_CONTEXT;
+        return CUDA_ERROR_INVALID_HANDLE;
     if (import.found == NULL)
         result = map_import(context, &token, &import.found);
     if (result != CUDA_SUCCESS)

@@ -136,6 +136,7 @@ static CUresult load_module(CUmodule *out, const void *image)
         return result;
     if (out == NULL || image == NULL)
         return CUDA_ERROR_INVALID_VALUE;
+    sim_quiesce(context);
     sim_module_t *module = sim_object_create(SIM_MODULE, sizeof(*module));
     module->context = context;
     *out = (CUmodule)module;

@@ -13,12 +13,9 @@ static CUresult check_properties(const CUmulticastObjectProp *properties)
     if (properties == NULL || properties->flags != 0 || properties->numDevices == 0 ||
         properties->numDevices > SIM_DEVICES_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
-                     (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
-    if (sim_options()->multicast == 0 ||
-        (properties->handleTypes & ~(unsigned long long)types) != 0)
+    if (sim_options()->multicast == 0)
         return CUDA_ERROR_NOT_SUPPORTED;
-    return CUDA_SUCCESS;
+    return sim_check_types(properties->handleTypes);
 }
 
 static CUresult create_object(CUmemGenericAllocationHandle *out,

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    CONNECTIONS_OF_CLIENT = 2 /* of MPS, by default */
+};
+
 static sim_options_t options = {.devices = 1,
                                 .late_ms = 2,
                                 .seed = 1,
@@ -31,6 +35,7 @@ static const struct {
     {"fault", NULL, &options.fault, NULL, 0},
     {"strict", NULL, &options.strict, NULL, 0},
     {"connections", NULL, &options.connections, NULL, 0},
+    {"mps", NULL, &options.mps, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
     {"watchdog", &options.watchdog, NULL, NULL, 0},
     {"lazy", &options.lazy, NULL, NULL, 0},
@@ -150,6 +155,8 @@ static void read_options(void)
     free(copy);
     if (options.devices > SIM_DEVICES_MAX)
         sim_die("SIMCUDA: devices=%u: at most %d", options.devices, SIM_DEVICES_MAX);
+    if (options.mps && options.connections == 0)
+        options.connections = CONNECTIONS_OF_CLIENT;
     const char *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     if (options.connections > 0 && connections != NULL)
         options.connections = whole_number("CUDA_DEVICE_MAX_CONNECTIONS", connections);

@@ -39,13 +39,11 @@ static void mapping_of(const sim_range_t *range, uintptr_t *start, size_t *bytes
     *bytes = range->block == NULL ? range->bytes : range->backing->bytes;
 }
 
-/* The addresses that were set aside, of which an allocation or a mapping may be a part. */
+/* The addresses that were set aside, of which a mapping may be a part. */
 static sim_extent_t reservation_of(const sim_range_t *range)
 {
     if (range->memory != NULL)
         return sim_memory_reservation(range);
-    if (range->pool != NULL)
-        return sim_pool_reservation(range->pool);
     return (sim_extent_t){range->start, range->bytes};
 }
 
@@ -131,15 +129,35 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return sim_end(result ? result : get_one(data, attribute, address));
 }
 
-/* cuPointerGetAttributes does not fail for memory that CUDA does not know: it gives zeros, and no
- * device. */
+/* cuPointerGetAttributes does not fail for memory that CUDA does not know. What the manual lists
+ * becomes zero, and the device none; all else is not written. */
+static answer_t answer_unknown(CUpointer_attribute attribute)
+{
+    switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        return word(0);
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        return number(0);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        return number(CU_DEVICE_INVALID);
+    }
+    return (answer_t){0, 0};
+}
+
 static void fill_in(void *data, CUpointer_attribute attribute, uintptr_t address)
 {
-    static const sim_range_t unknown = {.what = SIM_PINNED, .device = CU_DEVICE_INVALID};
     const sim_range_t *range = sim_range_find(address);
-    answer_t found = answer(range == NULL ? &unknown : range, attribute, address);
-    if (range == NULL && attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
-        found.value = 0;
+    if (range == NULL) {
+        answer_t none = answer_unknown(attribute);
+        memcpy(data, &none.value, none.bytes);
+        return;
+    }
+    answer_t found = answer(range, attribute, address);
     memcpy(data, &found.value, found.bytes == 0 ? sizeof(uint64_t) : found.bytes);
 }
 
@@ -168,13 +186,12 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
 static CUresult set_one(const void *value, CUpointer_attribute attribute, uintptr_t address)
 {
     sim_range_t *range = sim_range_find(address);
-    if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
-        sim_is_host(range))
+    if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return CUDA_ERROR_INVALID_VALUE;
-    if (range->what == SIM_POOLED)
+    if (range->what == SIM_MAPPED || range->what == SIM_MULTICAST)
         return CUDA_ERROR_NOT_SUPPORTED;
     range->sync_memops = *(const unsigned *)value != 0;
-    if (range->sync_memops && range->context != NULL)
+    if (sim_is_synchronous(range) && range->context != NULL)
         sim_await_early(range->context); /* "all pending synchronous memory operations" */
     return CUDA_SUCCESS;
 }

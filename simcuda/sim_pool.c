@@ -119,10 +119,9 @@ static CUresult create_pool(CUmemoryPool *out, const CUmemPoolProps *properties)
     sim_device_t *device = sim_device(properties->location.id);
     if (device == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
-    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
-                     (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
-    if (((unsigned)properties->handleTypes & ~types) != 0)
-        return CUDA_ERROR_NOT_SUPPORTED;
+    CUresult result = sim_check_types(properties->handleTypes);
+    if (result != CUDA_SUCCESS)
+        return result;
     sim_pool_t *pool = sim_pool_create(device, sim_backing_create(pool_bytes(properties->maxSize)),
                                        properties->handleTypes);
     if (pool == NULL)
@@ -279,34 +278,6 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *out, CUmemoryPool handle, CUmemLo
     if (result == CUDA_SUCCESS)
         *out = sim_get_access(pool->readers, pool->writers, location->id);
     return sim_end(result);
-}
-
-/* ---- addresses ---- */
-
-typedef struct reach {
-    const sim_pool_t *pool;
-    sim_extent_t extent;
-} pool_reach_t;
-
-static void reach_over(sim_range_t *range, void *data)
-{
-    pool_reach_t *reach = data;
-    sim_extent_t *extent = &reach->extent;
-    if (range->pool != reach->pool)
-        return;
-    uint64_t end = extent->bytes == 0 ? 0 : extent->start + extent->bytes;
-    if (extent->bytes == 0 || range->start < extent->start)
-        extent->start = range->start;
-    if (range->start + range->bytes > end)
-        end = range->start + range->bytes;
-    extent->bytes = end - extent->start;
-}
-
-sim_extent_t sim_pool_reservation(const sim_pool_t *pool)
-{
-    pool_reach_t reach = {pool, {0, 0}};
-    sim_range_each(reach_over, &reach);
-    return reach.extent;
 }
 
 /* ---- other processes ---- */

@@ -97,6 +97,11 @@ bool sim_is_host(const sim_range_t *range)
     return range->what == SIM_PINNED || range->what == SIM_REGISTERED;
 }
 
+bool sim_is_synchronous(const sim_range_t *range)
+{
+    return range->sync_memops && range->what != SIM_POOLED;
+}
+
 typedef bool may_fn_t(const sim_context_t *context, const sim_range_t *range, bool writes);
 
 static bool has_right(const sim_range_t *range, int device, bool writes)

@@ -50,8 +50,8 @@ static CUresult submit_fill(const fill_t *fill, CUstream handle, bool is_async)
         (fill->height > 1 &&
          (fill->pitch % fill->element != 0 || fill->pitch < fill->width * fill->element)))
         return CUDA_ERROR_INVALID_VALUE;
-    bool wait =
-        !is_async && (range->sync_memops || sim_is_host(range) || range->what == SIM_MANAGED);
+    bool wait = !is_async &&
+                (sim_is_synchronous(range) || sim_is_host(range) || range->what == SIM_MANAGED);
     sim_work_t *work = sim_work_create(stream->context, CU_GRAPH_NODE_TYPE_MEMSET, sizeof(*fill));
     memcpy(work->arguments, fill, sizeof(*fill));
     work->run = run_fill;

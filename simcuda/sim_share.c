@@ -18,6 +18,22 @@ static uint64_t inode_of(int fd)
     return fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
+bool sim_has_fabric(void)
+{
+    return sim_options()->fabric || sim_options()->capability >= 90;
+}
+
+CUresult sim_check_types(unsigned long long types)
+{
+    const unsigned long long known = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
+                                     (sim_has_fabric() ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
+    if ((types & ~known) != 0)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if ((types & CU_MEM_HANDLE_TYPE_FABRIC) != 0 && !sim_options()->fabric)
+        return CUDA_ERROR_NOT_PERMITTED;
+    return CUDA_SUCCESS;
+}
+
 sim_token_t sim_token_create(sim_share_kind_t kind, int fd, int index)
 {
     return (sim_token_t){.kind = (int32_t)kind,

@@ -33,6 +33,12 @@ typedef struct sim_token {
 
 _Static_assert(sizeof(sim_token_t) == CU_IPC_HANDLE_SIZE, "a token is as large as a handle");
 
+/** May memory be made for handles of these CUmemAllocationHandleType bits?
+ * CUDA_ERROR_NOT_PERMITTED: devices have fabric handles, but this process no channel for them. */
+CUresult sim_check_types(unsigned long long types);
+/** Do devices say that they have fabric handles? */
+bool sim_has_fabric(void);
+
 /** A token for `fd` of this process; the caller fills in offset, bytes and types. */
 sim_token_t sim_token_create(sim_share_kind_t kind, int fd, int index);
 /** Opens what a token names; CUDA_ERROR_INVALID_VALUE: it is of another kind, or gone. */

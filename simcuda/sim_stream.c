@@ -268,11 +268,19 @@ void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_
         *out = sim_op_retain(op);
 }
 
-CUresult sim_may_enqueue(const sim_stream_t *stream)
+CUresult sim_is_free_of_captures(const sim_stream_t *stream)
 {
     if (stream->is_legacy && stream->context->captures > 0)
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     return CUDA_SUCCESS;
+}
+
+CUresult sim_may_enqueue(const sim_stream_t *stream)
+{
+    CUresult result = sim_is_free_of_captures(stream);
+    if (result != CUDA_SUCCESS)
+        sim_spoil_blocking(stream->context);
+    return result;
 }
 
 static CUresult submit_captured(sim_stream_t *stream, sim_work_t *work, bool wait)

@@ -84,8 +84,11 @@ CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait);
 /** Gives work to a stream that is not captured, as an op that awaits `awaited` (may be NULL); `out`
  * (may be NULL) gets a reference to the op. */
 void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out);
-/** Whether a stream that is not captured may take work: CUDA_ERROR_STREAM_CAPTURE_IMPLICIT if it is
- * the legacy stream and a stream that synchronises with it is captured. */
+/** CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: it is the legacy stream, and a stream that synchronises with
+ * it is captured. */
+CUresult sim_is_free_of_captures(const sim_stream_t *stream);
+/** May a stream that is not captured take work? The same answer, but it also spoils those captures.
+ */
 CUresult sim_may_enqueue(const sim_stream_t *stream);
 sim_op_t *sim_op_retain(sim_op_t *op);
 void sim_op_release(sim_op_t *op);
@@ -117,6 +120,8 @@ CUresult sim_unsafe_call(void);
 /** Spoils the capture of a stream, after a call that cannot be made on a captured stream; returns
  * CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
 CUresult sim_spoil_capture(sim_stream_t *stream);
+/** Spoils all captures of streams that synchronise with the legacy stream of a context. */
+void sim_spoil_blocking(const sim_context_t *context);
 /** cuEventRecord on a captured stream. */
 CUresult sim_capture_record(sim_stream_t *stream, struct sim_event *event, unsigned flags);
 /** cuStreamWaitEvent of a captured stream or for a captured event. */

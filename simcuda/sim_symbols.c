@@ -42,11 +42,22 @@ static void *own_symbol(const char *name)
     return self == NULL ? NULL : dlsym(self, name);
 }
 
-static bool ends_in_version(const char *name)
+static bool ends_in(const char *name, const char *mark, size_t suffix_length)
 {
     size_t length = strlen(name);
-    return (length > 3 && strncmp(name + length - 3, "_v", 2) == 0) ||
-           (length > 5 && strncmp(name + length - 5, "_pt", 3) == 0);
+    return length > suffix_length &&
+           strncmp(name + length - suffix_length, mark, strlen(mark)) == 0;
+}
+
+static bool is_of_threads(const char *name)
+{
+    return ends_in(name, "_pt", 5);
+}
+
+/* Such a name (cuMemAlloc_v2) is that of one form. */
+static bool has_version(const char *name)
+{
+    return ends_in(name, "_v", 3);
 }
 
 /* The form of `name` that `version` had. NULL: the name is not listed, or `reason` says that the
@@ -84,11 +95,11 @@ static void *find_form(const char *name, int version, cuuint64_t flags,
                        CUdriverProcAddressQueryResult *reason)
 {
     *reason = CU_GET_PROC_ADDRESS_SUCCESS;
-    if (strncmp(name, "cu", 2) != 0 || ends_in_version(name)) {
+    if (strncmp(name, "cu", 2) != 0 || is_of_threads(name)) {
         *reason = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
         return NULL;
     }
-    const char *form = listed_form(name, version, reason);
+    const char *form = has_version(name) ? name : listed_form(name, version, reason);
     void *found = NULL;
     if (form != NULL)
         found = own_symbol(form);

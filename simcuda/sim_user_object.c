@@ -137,11 +137,13 @@ static CUresult retain(sim_graph_t *graph, CUuserObject handle, unsigned count, 
 {
     sim_user_object_t *object = object_of(handle);
     bool is_moved = flags == CU_GRAPH_USER_OBJECT_MOVE;
-    if (graph == NULL || object == NULL || count == 0 || (flags != 0 && !is_moved) ||
-        (is_moved && object->references < count))
+    if (graph == NULL || object == NULL || count == 0 || (flags != 0 && !is_moved))
         return CUDA_ERROR_INVALID_VALUE;
     hold(&graph->held, object, count);
-    object->references += is_moved ? 0 : count;
+    if (!is_moved)
+        object->references += count;
+    else if (object->references < count) /* real drivers do not count what the program has */
+        object->references = count;
     return CUDA_SUCCESS;
 }
 

@@ -113,10 +113,7 @@ static CUresult check_properties(const CUmemAllocationProp *properties, sim_devi
     *device_out = sim_device(properties->location.id);
     if (*device_out == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
-    unsigned types = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR |
-                     (sim_options()->fabric ? CU_MEM_HANDLE_TYPE_FABRIC : 0);
-    return ((unsigned)properties->requestedHandleTypes & ~types) != 0 ? CUDA_ERROR_NOT_SUPPORTED
-                                                                      : CUDA_SUCCESS;
+    return sim_check_types(properties->requestedHandleTypes);
 }
 
 static sim_memory_t *create_handle(sim_backing_t *backing, sim_device_t *device,
@@ -500,7 +497,11 @@ static CUresult import_handle(CUmemGenericAllocationHandle *out, void *given,
     if (sim_share_open(given, type, SIM_SHARED_TEAM, &token, &fd) == CUDA_SUCCESS)
         return import_team(out, &token, fd);
     CUresult result = sim_share_open(given, type, SIM_SHARED_HANDLE, &token, &fd);
-    return result == CUDA_SUCCESS ? import_memory(out, &token, fd) : result;
+    if (result == CUDA_SUCCESS)
+        return import_memory(out, &token, fd);
+    bool is_other_file =
+        result == CUDA_ERROR_INVALID_VALUE && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    return is_other_file ? CUDA_ERROR_UNKNOWN : result; /* as drivers 580 do */
 }
 
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *given,

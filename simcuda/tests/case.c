@@ -91,10 +91,15 @@ static bool can_follow(const char *words, int devices)
     return wanted <= devices;
 }
 
+bool is_driver_real(void)
+{
+    return getenv("REAL_DRIVER") != NULL;
+}
+
 int run_cases(const test_case_t *cases)
 {
     enum { SKIPPED = 77 };
-    bool is_real = getenv("REAL_DRIVER") != NULL;
+    bool is_real = is_driver_real();
     int devices = is_real ? WEXITSTATUS(run_in_child(&(test_case_t){"", "", count_devices, 0})) : 0;
     int failed = 0, run = 0;
     for (; cases->name != NULL; cases++) {

@@ -129,7 +129,7 @@ static void batches(void)
     size_t bytes[] = {40, 80}, first = 0;
     CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    GIVES(CUDA_ERROR_INVALID_HANDLE,
+    GIVES(CUDA_ERROR_INVALID_VALUE,
           cuMemcpyBatchAsync_v2(targets, sources, bytes, 2, &attributes, &first, 1, NULL));
     OK(cuMemcpyBatchAsync_v2(targets, sources, bytes, 2, &attributes, &first, 1, stream));
     OK(cuStreamSynchronize(stream));
@@ -183,6 +183,31 @@ static void pending_synchronous_copy(void)
     SAME(back, 7);
 }
 
+/* Memory of pools takes CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, too, but synchronous operations on it
+ * still return before they are done. */
+static void pools_stay_early(void)
+{
+    open_device(0);
+    CUstream stream;
+    CUdeviceptr memory;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuMemAllocAsync(&memory, 64, stream));
+    OK(cuMemsetD32Async(memory, 0, 16, stream));
+    OK(cuStreamSynchronize(stream));
+    int value = 7, back = -1;
+    unsigned on = 1;
+    OK(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory));
+    OK(cuMemcpyHtoD(memory, &value, sizeof(value)));
+    OK(cuMemsetD32(memory + 4, 8, 1));
+    OK(cuMemcpyDtoHAsync(&back, memory, sizeof(back), stream));
+    SAME(back, 0);
+    OK(cuMemcpyDtoHAsync(&back, memory + 4, sizeof(back), stream));
+    SAME(back, 0);
+    OK(cuCtxSynchronize());
+    SAME(int_at(memory), 7);
+    SAME(int_at(memory + 4), 8);
+}
+
 int main(void)
 {
     static const test_case_t cases[] = {
@@ -194,6 +219,7 @@ int main(void)
         {"memsets", "", memsets, 0},
         {"pageable memory", "lazy,late=50", pageable_memory, 0},
         {"pending synchronous copy", "lazy,late=50", pending_synchronous_copy, 0},
+        {"pools stay early", "lazy,late=1000000", pools_stay_early, 0},
         {NULL, NULL, NULL, 0}};
     return run_cases(cases);
 }

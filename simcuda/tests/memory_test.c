@@ -62,7 +62,8 @@ static void small_ones_share_a_block(void)
         OK(cuMemFree(all[i]));
     }
     OK(cuMemGetInfo(&after, &total));
-    SAME(after, before);
+    if (!is_driver_real())
+        SAME(after, before);
 }
 
 static void memory_ends(void)
@@ -152,6 +153,7 @@ static void managed_pointers(void)
     OK(cuMemFree(memory));
 }
 
+/* For memory that CUDA does not know, the newer attributes are not written. */
 static void many_attributes(void)
 {
     int on_stack = 0, ordinal = 7;
@@ -167,7 +169,7 @@ static void many_attributes(void)
     SAME(type, 0);
     SAME(is_managed, 0);
     SAME(id, 0);
-    SAME(start, 0);
+    SAME(start, 7);
     SAME(ordinal, CU_DEVICE_INVALID);
     CUdeviceptr memory = ints_on_device(4, 1);
     OK(cuPointerGetAttributes(5, names, values, memory + 4));
@@ -175,6 +177,40 @@ static void many_attributes(void)
     SAME(id, id_of(memory));
     SAME(start, memory);
     SAME(ordinal, 0);
+}
+
+/* Whether operations on it can be made synchronous. */
+static CUresult set_synchronous(CUdeviceptr memory)
+{
+    unsigned on = 1;
+    return cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, memory);
+}
+
+static void synchronous_operations(void)
+{
+    const CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    const CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr memory, mapped, pooled, managed;
+    void *pinned, *plain = malloc(1000);
+    open_device(0);
+    OK(cuMemAlloc(&memory, 4096));
+    OK(cuMemAllocManaged(&managed, 4096, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemAllocHost(&pinned, 4096));
+    OK(cuMemAllocAsync(&pooled, 4096, NULL));
+    OK(cuMemAddressReserve(&mapped, 2 << 20, 0, 0, 0));
+    OK(cuMemCreate(&handle, 2 << 20, &properties, 0));
+    OK(cuMemMap(mapped, 2 << 20, 0, handle, 0));
+    OK(cuMemSetAccess(mapped, 2 << 20, &access, 1));
+    OK(set_synchronous(memory));
+    OK(set_synchronous(managed));
+    OK(set_synchronous((CUdeviceptr)pinned));
+    OK(set_synchronous(pooled));
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, set_synchronous(mapped));
+    GIVES(CUDA_ERROR_INVALID_VALUE, set_synchronous((CUdeviceptr)plain));
+    free(plain);
 }
 
 /* ---- accesses by the host ---- */
@@ -235,6 +271,7 @@ int main(void)
         {"registered pointers", "", registered_pointers, 0},
         {"managed pointers", "", managed_pointers, 0},
         {"many attributes", "", many_attributes, 0},
+        {"synchronous operations", "", synchronous_operations, 0},
         {"the host reads", "", host_reads, SIGSEGV},
         {"the host writes", "", host_writes, SIGSEGV},
         {"system calls refuse", "", system_calls_refuse, 0},

@@ -136,7 +136,7 @@ static void objects_refuse(void)
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastCreate(&object, &properties));
     properties = (CUmulticastObjectProp){
         .numDevices = 2, .size = GRANULE, .handleTypes = CU_MEM_HANDLE_TYPE_FABRIC};
-    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMulticastCreate(&object, &properties));
+    GIVES(CUDA_ERROR_NOT_PERMITTED, cuMulticastCreate(&object, &properties));
     object = object_for(2);
     GIVES(CUDA_ERROR_INVALID_DEVICE, cuMulticastAddDevice(object, 3));
     OK(cuMulticastAddDevice(object, 0));

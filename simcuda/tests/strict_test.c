@@ -61,6 +61,12 @@ static void create_stream(void)
     OK(cuStreamCreateWithPriority(&other, CU_STREAM_NON_BLOCKING, -1));
 }
 
+static void load_module(void)
+{
+    CUmodule module;
+    OK(cuModuleLoadData(&module, kernel_image));
+}
+
 static void free_in_pool(void)
 {
     CUdeviceptr other;
@@ -88,6 +94,7 @@ static void calls_wait(void)
     SAME(brought_by(register_host), 5);
     SAME(brought_by(create_stream), 5);
     SAME(brought_by(map_memory), 5);
+    SAME(brought_by(load_module), 5);
     SAME(brought_by(free_in_pool), 0);
 }
 
@@ -98,6 +105,7 @@ static void calls_do_not_wait(void)
     SAME(brought_by(allocate_pinned), 0);
     SAME(brought_by(create_stream), 0);
     SAME(brought_by(map_memory), 0);
+    SAME(brought_by(load_module), 5); /* waits for its context at least */
 }
 
 /* The work of another context of the device is waited for, too, but not that of another device. */
@@ -107,6 +115,7 @@ static void of_all_contexts(void)
     begin();
     OK(cuCtxCreate(&second, NULL, 0, 0));
     SAME(brought_by(allocate), 5);
+    SAME(brought_by(load_module), 5);
     open_device(1);
     SAME(brought_by(allocate), 0);
 }
@@ -202,6 +211,58 @@ static void two_queues_for_two(void)
     OK(cuStreamSynchronize(streams[0]));
 }
 
+/* Streams that wait hold up another one when they are as many as there are queues. */
+static void wait_in_all_of(int queues)
+{
+    begin();
+    memset(pinned, 0, COUNT * sizeof(int));
+    for (int i = 1; i <= queues; i++) {
+        CUstream waiting;
+        OK(cuStreamSynchronize(streams[1]));
+        SAME(((volatile int *)pinned)[1], i - 1);
+        OK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+        OK(cuStreamWaitValue32(waiting, (CUdeviceptr)pinned, 1, CU_STREAM_WAIT_VALUE_GEQ));
+        OK(cuStreamWriteValue32(streams[1], (CUdeviceptr)(pinned + 1), (unsigned)i, 0));
+    }
+    for (int i = 0; i < 100; i++)
+        GIVES(CUDA_ERROR_NOT_READY, cuStreamQuery(streams[1]));
+    SAME(((volatile int *)pinned)[1], queues - 1);
+    __atomic_store_n(pinned, 1, __ATOMIC_RELEASE);
+    OK(cuCtxSynchronize());
+    SAME(pinned[1], queues);
+}
+
+static void wait_in_two(void)
+{
+    wait_in_all_of(2);
+}
+
+static void wait_in_three(void)
+{
+    wait_in_all_of(3);
+}
+
+/* Streams in which kernels wait hold up nobody. */
+static void kernels_hold_up_nobody(void)
+{
+    enum { KERNELS = 5 };
+    begin();
+    memset(pinned, 0, COUNT * sizeof(int));
+    spin_args_t args = {(CUdeviceptr)pinned, 1};
+    void *parameters[] = {&args};
+    CUfunction spin = test_kernel("test_spin");
+    for (int i = 0; i < KERNELS; i++) {
+        CUstream waiting;
+        OK(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+        OK(cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, waiting, parameters, NULL));
+    }
+    OK(cuStreamWriteValue32(streams[1], (CUdeviceptr)(pinned + 1), 1, 0));
+    OK(cuStreamSynchronize(streams[1]));
+    SAME(((volatile int *)pinned)[1], 1);
+    __atomic_store_n(pinned, 1, __ATOMIC_RELEASE);
+    OK(cuCtxSynchronize());
+}
+
 int main(void)
 {
     static const test_case_t cases[] = {
@@ -212,6 +273,9 @@ int main(void)
         {"a store ends the wait", "strict=1,late=0", ends_when_the_word_comes, 0},
         {"one hardware queue", "connections=1,late=0", one_queue_for_two, 0},
         {"two hardware queues", "connections=2,late=0", two_queues_for_two, 0},
+        {"as many as three queues", "connections=3,late=0", wait_in_three, 0},
+        {"as many as a client of MPS has", "mps=1,late=0", wait_in_two, 0},
+        {"kernels hold up nobody", "connections=1,late=0", kernels_hold_up_nobody, 0},
         {NULL, NULL, NULL, 0}};
     return run_cases(cases);
 }

@@ -34,7 +34,7 @@ for devices in 1 2 8; do
     lines $devices '^  PCI id  *0000:[0-9A-F][0-9A-F]:00.0$'
     lines $devices '^  UUID  *GPU-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*$'
     lines $devices "^  Weft's kernels "
-    lines $devices '^  shared by  *CUDA IPC, file descriptors$'
+    lines $devices '^  shared by  *CUDA IPC, file descriptors, fabric handles$'
     lines $devices '^  multicast  *no$'
     lines $((devices > 1 ? devices : 0)) '^  peer access to  *[0-7]'
     lines 1 '^WEFT_DEVICE  *auto$'
@@ -46,10 +46,10 @@ lines 1 '^GDRCopy  *2.5, but its kernel module'
 info bar=16M
 lines 1 '^GDRCopy  *2.5: the processor copies small messages$'
 driver=${driver%%:*}
-info devices=4,peers=0-2,memory=3G,capability=86,fabric
+info devices=4,peers=0-2,memory=3G,capability=86
 lines 4 '^  memory  *3072 MiB$'
 lines 4 '^  capability  *8.6$'
-lines 4 'fabric handles'
+lines 4 '^  shared by  *CUDA IPC, file descriptors$'
 lines 1 '^  peer access to  *2$'
 lines 1 '^  peer access to  *0$'
 lines 2 '^  peer access to  *none of the others'
