@@ -427,21 +427,6 @@ static void stream_wait_at_passage(void *owner)
         weft_free(passage);
 }
 
-/* A kernel that waits holds up no other stream. A stream that waits by the driver's means holds up
- * all others of its hardware queue, which may be that of the library's own work. But where
- * processes take turns on a device, a kernel that waits would use up this one's turns. */
-static bool can_kernel_wait(weft_device_t *device)
-{
-    return device->time_limits == 0 && wefti_has_kernels(device) && !wefti_device_is_shared(device);
-}
-
-static int put_gate_kernel(weft_user_stream_t *stream, const weft_gate_t *gate)
-{
-    weft_kernel_call_t call;
-    weft_call_gate((uint32_t *)(void *)gate->word, gate->number, gate->is_repeated, &call);
-    return wefti_launch_in(stream->device, stream->stream, &call);
-}
-
 static weft_cu_result_t put_waits(weft_user_stream_t *stream, const weft_gate_t *gate)
 {
     weft_cu_address_t address = (weft_cu_address_t)(uintptr_t)gate->word;
@@ -470,8 +455,6 @@ static int stream_put_gate(weft_user_stream_t *stream, const weft_gate_t *gate)
     weft_visit_t visit;
     if (gate->is_kept_by_host)
         return put_passage(stream, gate);
-    if (can_kernel_wait(stream->device))
-        return put_gate_kernel(stream, gate);
     int err = wefti_device_enter(stream->device, &visit);
     if (err != MPI_SUCCESS)
         return err;

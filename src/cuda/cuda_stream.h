@@ -6,9 +6,6 @@
  *   once       WAIT word >= n          one word for a stream; its gates have ascending numbers
  *   repeated   WAIT word == 1, WRITE 0  a word for each gate
  *
- * A kernel does that (cuda/kernels/gate.cu), or, where ranks take turns on the device or there are
- * no kernels, the driver.
- *
  * A word is kept when its stream is closed, as the stream may still wait for it; it is used again
  * only with higher numbers. Where the driver has no such waits a host function waits. A driver may
  * run the host functions of all streams one after the other, so the gate of one stream can then

@@ -174,16 +174,6 @@ typedef struct weft_scale_args {
     uint32_t divides;
 } weft_scale_args_t;
 
-/**
- * Gate: waits until the host has set a word, in pinned memory, to `number` or higher (modulo 2^32).
- * One that repeats waits for just that number, and sets the word to 0.
- */
-typedef struct weft_gate_args {
-    uint32_t *word;
-    uint32_t number;
-    uint32_t repeats;
-} weft_gate_args_t;
-
 /** Division by a value known in advance: n / value = n * magic / 2^(64 + shift) for n < 2^63. */
 typedef struct weft_divisor {
     uint64_t value;

@@ -229,13 +229,6 @@ void weft_call_exchange(weft_kernel_t kernel, size_t most, int crowd, weft_kerne
         out->blocks = CROWD_BLOCKS / (unsigned)crowd;
 }
 
-void weft_call_gate(uint32_t *word, uint32_t number, bool is_repeated, weft_kernel_call_t *out)
-{
-    *out =
-        (weft_kernel_call_t){.kernel = WEFT_KERNEL_gate, .blocks = 1, .threads = WEFT_TEAM_THREADS};
-    out->args.gate = (weft_gate_args_t){.word = word, .number = number, .repeats = is_repeated};
-}
-
 /* Pieces are so small that each block has one, if the operand is long enough, and all pieces are
  * about equally long. */
 void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out)

@@ -36,7 +36,6 @@ typedef struct weft_kernel_call {
         weft_exchange_args_t exchange;
         weft_multicast_args_t multicast;
         weft_scale_args_t scale;
-        weft_gate_args_t gate;
     } args;
 } weft_kernel_call_t;
 
@@ -120,10 +119,6 @@ void weft_call_scaling(const weft_kernel_scaling_t *scaling, unsigned processors
  * most   the bytes of the longest block of all
  * crowd  how many of the ranks share a device, at most */
 void weft_call_exchange(weft_kernel_t kernel, size_t most, int crowd, weft_kernel_call_t *out);
-
-/** A gate: the stream goes on when a word of the host, as the device sees it, has come to `number`,
- * or, if the gate is repeated, is `number`; then the word is 0 again. */
-void weft_call_gate(uint32_t *word, uint32_t number, bool is_repeated, weft_kernel_call_t *out);
 
 /** The caller has filled in out->args.multicast, except for `piece`. Its `bytes` are the same on
  * all ranks. */

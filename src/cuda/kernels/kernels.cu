@@ -2,7 +2,6 @@
 /* All kernels in one compilation unit: the image that the library loads. */
 #include "cuda/kernels/copy.cu"
 #include "cuda/kernels/exchange.cu"
-#include "cuda/kernels/gate.cu"
 #include "cuda/kernels/move.cu"
 #include "cuda/kernels/reduce.cu"
 #include "cuda/kernels/multicast.cu"

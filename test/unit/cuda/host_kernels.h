@@ -53,8 +53,6 @@ static size_t args_bytes(weft_kernel_t kernel)
         return sizeof(weft_copy_args_t);
     if (kernel == WEFT_KERNEL_scale)
         return sizeof(weft_scale_args_t);
-    if (kernel == WEFT_KERNEL_gate)
-        return sizeof(weft_gate_args_t);
     if (strncmp(weft_kernel_names[kernel], "weft_multicast", strlen("weft_multicast")) == 0)
         return sizeof(weft_multicast_args_t);
     if (kernel == WEFT_KERNEL_exchange_move || weft_kernel_element_bytes[kernel - 1] > 0)
