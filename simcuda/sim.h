@@ -39,6 +39,9 @@ typedef struct sim_failure {
     unsigned calls;  /* so far */
 } sim_failure_t;
 
+/* Which calls wait: of those that are allowed to, all, or those of driver 580. */
+enum { SIM_STRICT = 1, SIM_STRICT_AS_580 = 2 };
+
 typedef struct sim_options {
     unsigned devices;
     unsigned late_ms; /* longest delay of a stream; 0: none on purpose */
@@ -54,7 +57,7 @@ typedef struct sim_options {
     bool fabric, lazy, tell, count;
     unsigned connections; /* hardware queues that the streams of a device share; 0: one for each */
     unsigned mps;         /* 1: the process is a client of MPS */
-    unsigned strict;      /* 1: calls wait for a whole device, and keep other calls out meanwhile */
+    unsigned strict;      /* calls wait for a whole device, and keep others out meanwhile */
     char peers[128];      /* all, none, or pairs like 0-1+2-3 */
     char peers_lie[64];   /* pairs likewise; "": none */
     char kernels[1024];   /* path of the kernels; "": beside this library */

@@ -370,21 +370,25 @@ static void gather_if_on(void *context, void *data)
         gather(&work->ops, context, last_of);
 }
 
-void sim_quiesce_device(const sim_device_t *device)
+static void quiesce_all(const sim_device_t *device)
 {
     work_of_device_t work = {device, {NULL, 0}};
-    if (!sim_options()->strict || device == NULL)
-        return;
     sim_object_each(SIM_CONTEXT, gather_if_on, &work);
     sim_exclude(device);
     await_all(&work.ops);
     sim_admit();
 }
 
+void sim_quiesce_device(const sim_device_t *device)
+{
+    if (sim_options()->strict == SIM_STRICT && device != NULL)
+        quiesce_all(device);
+}
+
 void sim_quiesce(sim_context_t *context)
 {
-    if (sim_options()->strict)
-        sim_quiesce_device(context->device);
+    if (sim_options()->strict != 0 && context->device != NULL)
+        quiesce_all(context->device);
     else
         sim_context_drain(context);
 }

@@ -101,7 +101,7 @@ CUresult sim_context_drain(sim_context_t *context);
 /** What calls do that wait for the work of a context: with `strict` they wait for that of all
  * contexts of its device, and keep other calls out meanwhile. */
 void sim_quiesce(sim_context_t *context);
-/** The same for calls that wait with `strict` only. */
+/** The same for calls that wait with strict=1 only. */
 void sim_quiesce_device(const sim_device_t *device);
 /** What was given to this stream last is of a synchronous call that returns before it is done. */
 void sim_returns_early(sim_stream_t *stream);

@@ -146,7 +146,7 @@ static void *open_by_a_call(void *word)
 }
 
 /* Neither call returns: the first one waits for the stream, the second one for the first. */
-static void keeps_others_out(void)
+static void keep_others_out(void (*call)(void))
 {
     pthread_t thread;
     begin();
@@ -156,7 +156,17 @@ static void keeps_others_out(void)
     CHECK(pthread_create(&thread, NULL, open_by_a_call, pinned) == 0);
     alarm(1);
     atomic_store(&is_about_to, true);
-    allocate();
+    call();
+}
+
+static void keeps_others_out(void)
+{
+    keep_others_out(allocate);
+}
+
+static void keeps_others_out_loading(void)
+{
+    keep_others_out(load_module);
 }
 
 static void *open_by_a_store(void *word)
@@ -268,6 +278,8 @@ int main(void)
     static const test_case_t cases[] = {
         {"calls wait for streams", "strict=1,lazy,late=20", calls_wait, 0},
         {"calls do not wait without it", "lazy,late=20", calls_do_not_wait, 0},
+        {"those of driver 580 do not wait", "strict=2,lazy,late=20", calls_do_not_wait, 0},
+        {"one that loads keeps others out", "strict=2,late=0", keeps_others_out_loading, SIGALRM},
         {"for all contexts of the device", "strict=1,devices=2,lazy,late=20", of_all_contexts, 0},
         {"a waiting call keeps others out", "strict=1,late=0", keeps_others_out, SIGALRM},
         {"a store ends the wait", "strict=1,late=0", ends_when_the_word_comes, 0},

@@ -24,9 +24,10 @@ struct weft_device {
     uint64_t mps;   /* not 0: this process is a client of that MPS */
     bool has_probe; /* owned by peer_probe.c: this rank has offered an area, or need not */
     char pci[16];
-    size_t bytes;     /* of its memory */
-    bool has_reserve; /* what its work needs is there: see wefti_may_take() */
-    int time_limits;  /* not 0: kernels that run for seconds are ended, so none may wait */
+    size_t bytes;            /* of its memory */
+    bool has_reserve;        /* what its work needs is there: see wefti_may_take() */
+    bool gives_beside_waits; /* of take_question.h; asked when it gets its reserve */
+    int time_limits;         /* not 0: kernels that run for seconds are ended, so none may wait */
     weft_queue_t *queues[WEFT_STREAM_CLASSES]; /* owned by cuda_queue.c; NULL: not made yet */
     struct weft_pinned *pinned;                /* owned by cuda_memory.c */
     struct weft_scratch *scratch;

@@ -319,7 +319,7 @@ static void refuse(mapped_t *entry, weft_cu_result_t result)
 static bool open_entry(mapped_t *entry)
 {
     const weft_handle_ops_t *handle = wefti_handle_of(&entry->share);
-    if (handle->is_kept && wefti_streams_may_wait()) {
+    if (handle->is_kept && wefti_streams_may_wait() && !entry->device->gives_beside_waits) {
         note_missed(entry, !entry->share.is_brief);
         return false;
     }

@@ -9,6 +9,7 @@
 #include "cuda/cuda_pack.h"
 #include "cuda/cuda_queue.h"
 #include "cuda/stream_work.h"
+#include "cuda/take_question.h"
 #include "cuda/watch_words.h"
 #include "base/fail.h"
 #include "base/futex.h"
@@ -69,7 +70,7 @@ bool wefti_streams_may_wait(void)
 
 bool wefti_may_take(const weft_device_t *device)
 {
-    return !device->has_reserve || !wefti_streams_may_wait();
+    return !device->has_reserve || device->gives_beside_waits || !wefti_streams_may_wait();
 }
 
 /* ---- words ---- */
@@ -194,6 +195,7 @@ static int make_ready(weft_device_t *device)
     }
     wefti_memory_reserve(device);
     wefti_kernels_preload(device);
+    device->gives_beside_waits = wefti_gives_beside_waits(device);
     device->has_reserve = true;
     return MPI_SUCCESS;
 }

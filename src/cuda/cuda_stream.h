@@ -28,9 +28,9 @@ weft_device_t *wefti_stream_device(const weft_user_stream_t *stream);
  * true as long as a gate is part of a graph. */
 bool wefti_streams_may_wait(void);
 
-/** May the driver be asked for memory of this device, or for the host's? Not while a stream may be
- * waiting, as the driver may wait for all streams first. A device on which no stream was given to
- * the library has no reserve, but does not wait either. */
+/** May the driver be asked for memory of this device, or for the host's, or to map a peer's? Not
+ * while a stream may be waiting, if the driver waits for all streams first (take_question.h). A
+ * device on which no stream was given to the library has no reserve, but does not wait either. */
 bool wefti_may_take(const weft_device_t *device);
 
 /** Called at the end of MPI. */

@@ -8,6 +8,8 @@
  *   deep      many operations of many sizes, in several streams
  *   again     the same buffers again and again: in the end they are mapped
  *   many      more streams than some hardware has queues
+ *   beside    while another stream waits for the program: a driver that does not wait (strict=2)
+ *             maps buffers all the same
  */
 #include "stream_comm.h"
 
@@ -192,19 +194,41 @@ static bool is_mapped(void)
 
 /* Called where no other stream is in use: what could not be mapped in one operation is mapped
  * before a later one, though not always the next: ranks that come late do without mappings. */
-static void use_again(void)
+static void use_until_mapped(const buffer_t *buffer)
 {
     enum { ENOUGH = 300 };
-    buffer_t buffer = make_buffer(MOST / 8);
     int round = 0;
     EXPECT(simLaunches == NULL || !is_mapped(), true);
     for (; round == 0 || (round < ENOUGH && !is_mapped()); round++) {
-        allreduce(&on[0], &buffer, round);
+        allreduce(&on[0], buffer, round);
         CU(cuStreamSynchronize(on[0].stream));
-        expect_saved(&buffer, 1, sum_of_ranks(round));
+        expect_saved(buffer, 1, sum_of_ranks(round));
     }
     EXPECT(is_mapped(), true);
+}
+
+static void use_again(void)
+{
+    buffer_t buffer = make_buffer(MOST / 8);
+    use_until_mapped(&buffer);
     drop_buffer(&buffer);
+}
+
+/* The second stream waits for a word, so the operation in it is not over before that is set. */
+static void use_beside(void)
+{
+    memory_t word = memory_take(PINNED, sizeof(int));
+    buffer_t held = make_buffer(10), buffer = make_buffer(MOST / 8);
+    *(volatile int *)word.at = 0;
+    CU(cuStreamWaitValue32(on[1].stream, (CUdeviceptr)word.at, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    allreduce(&on[1], &held, 7);
+    use_until_mapped(&buffer);
+    *(volatile int *)word.at = 1;
+    wait_for_all();
+    expect_saved(&held, 1, sum_of_ranks(7));
+    drop_buffer(&held);
+    drop_buffer(&buffer);
+    memory_give(&word);
 }
 
 static void run(const char *name)
@@ -213,11 +237,9 @@ static void run(const char *name)
         const char *name;
         int streams;
         void (*run)(void);
-    } cases[] = {{"types", STREAMS, send_types},
-                 {"fresh", STREAMS, use_fresh_buffers},
-                 {"deep", STREAMS, go_deep},
-                 {"again", 1, use_again},
-                 {"many", MANY, use_many_streams}};
+    } cases[] = {{"types", STREAMS, send_types},   {"fresh", STREAMS, use_fresh_buffers},
+                 {"deep", STREAMS, go_deep},       {"again", 1, use_again},
+                 {"many", MANY, use_many_streams}, {"beside", 2, use_beside}};
     for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
         if (strcmp(cases[k].name, name) != 0)
             continue;
