@@ -12,7 +12,9 @@
 #include <mpix.h>
 
 #include <climits>
+#include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace weft_torch
@@ -154,6 +156,8 @@ class StreamPath : public Path
     void recv(Operation &op, void *data, MPI_Count bytes, int from, int tag) override
     {
         op.receives.push_back({op.requests.size(), static_cast<int64_t>(bytes)});
+        op.source = from == MPI_ANY_SOURCE ? -1 : from;
+        op.is_from_any = op.is_from_any || from == MPI_ANY_SOURCE;
         check_mpi(MPIX_Irecv_enqueue(data, to_int(bytes, op), MPI_BYTE, from, tag, comm_,
                                      op.next_request()),
                   op.about);
@@ -224,6 +228,41 @@ class StreamPath : public Path
     int rank_ = 0, size_ = 0;
 };
 
+// The statuses of receives, which the stream writes when it comes there, however short the work's life
+// is. Only one from any source has them: a graph would write them at each launch.
+class StreamStatuses
+{
+  public:
+    MPI_Status *of(const Operation &op)
+    {
+        if (!op.is_from_any)
+            return MPI_STATUSES_IGNORE;
+        statuses_ = std::make_unique<MPI_Status[]>(op.requests.size());
+        return statuses_.get();
+    }
+
+    // The source of the last receive, once the stream has ended it.
+    int source(const Operation &op) const
+    {
+        return statuses_ == nullptr ? op.source : statuses_[op.receives.back().request].MPI_SOURCE;
+    }
+
+    // The work goes. Keep the statuses until the stream has come to `ended`.
+    void outlive(at::cuda::CUDAEvent &&ended)
+    {
+        static std::mutex mutex;
+        static std::list<std::pair<at::cuda::CUDAEvent, std::unique_ptr<MPI_Status[]>>> kept;
+        if (statuses_ == nullptr)
+            return;
+        std::lock_guard<std::mutex> lock(mutex);
+        kept.remove_if([](auto &each) { return each.first.query(); });
+        kept.emplace_back(std::move(ended), std::move(statuses_));
+    }
+
+  private:
+    std::unique_ptr<MPI_Status[]> statuses_;
+};
+
 // An operation in the stream. Sends and receives are waited for there when wait() is called, so that
 // a send and a receive that are begun one after the other do not wait for each other.
 class StreamWork : public c10d::Work
@@ -231,11 +270,15 @@ class StreamWork : public c10d::Work
   public:
     StreamWork(Operation &&operation, c10d::OpType type, StreamPath &path)
         : Work(operation.about.group->rank, type, operation.about.title(), operation.noted),
-          operation_(std::move(operation)), stream_(path.stream()),
-          statuses_(operation_.requests.size())
+          operation_(std::move(operation)), stream_(path.stream())
     {
         if (operation_.requests.empty())
             end_in_stream();
+    }
+
+    ~StreamWork() override
+    {
+        statuses_.outlive(std::move(ended_));
     }
 
     bool isCompleted() override
@@ -268,9 +311,7 @@ class StreamWork : public c10d::Work
     int sourceRank() const override
     {
         ended_.synchronize();
-        return operation_.receives.empty()
-                   ? -1
-                   : statuses_[operation_.receives.back().request].MPI_SOURCE;
+        return statuses_.source(operation_);
     }
 
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override
@@ -297,7 +338,8 @@ class StreamWork : public c10d::Work
         c10::cuda::CUDAStreamGuard guard(stream_);
         if (!operation_.requests.empty())
             check_mpi(MPIX_Waitall_enqueue(static_cast<int>(operation_.requests.size()),
-                                           operation_.requests.data(), statuses_.data()),
+                                           operation_.requests.data(),
+                                           statuses_.of(operation_)),
                       operation_.about);
         // The allocator must not give the memory away before the stream has come here.
         for (const at::Tensor &tensor : operation_.kept)
@@ -312,7 +354,7 @@ class StreamWork : public c10d::Work
 
     Operation operation_;
     CUDAStream stream_;
-    std::vector<MPI_Status> statuses_; // written by the stream
+    StreamStatuses statuses_;
     mutable at::cuda::CUDAEvent ended_;
     std::mutex mutex_;
     bool is_ended_ = false;

@@ -108,6 +108,7 @@ void Operation::absorb(Operation &&other)
     for (auto &step : other.after)
         after.push_back(std::move(step));
     path = other.path;
+    is_from_any = is_from_any || other.is_from_any;
     about.timeout = std::max(about.timeout, other.about.timeout);
 }
 

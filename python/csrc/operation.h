@@ -32,6 +32,7 @@ struct Operation {
     c10::SmallVector<at::Tensor, 2> kept;             // inputs and staging tensors
     c10::SmallVector<std::function<void()>, 1> after; // run in this order when all is complete
     int source = -1;                                  // of the last message received
+    bool is_from_any = false; // in a stream: a message comes from a rank that a status tells
     Path *path = nullptr;                             // of a device's stream; null: the host's
     std::string failure;                              // not empty: why it has failed
     int loss = MPI_SUCCESS; // MPI's first error that tells of a lost rank
