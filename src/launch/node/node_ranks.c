@@ -164,18 +164,32 @@ static int devices_here(void)
     return count;
 }
 
+static bool is_mps_here(const wl_variables_t *environment)
+{
+    return wl_variables_get(environment, "CUDA_MPS_PIPE_DIRECTORY") != NULL ||
+           access("/tmp/nvidia-mps", F_OK) == 0;
+}
+
 /* Streams in which operations of the library wait hold up all others, the library's too, as soon as
- * each hardware queue has one: 8 by default. More queues make contexts slow: on an H200, 16 processes
- * that share it have theirs after 3 s with 8 queues, after 9 s with 16, and do not get them with 32.
- * So only processes that seem to have a device each get more; clients of MPS share theirs. */
+ * each hardware queue has one. A process has 8 for a device, a client of MPS has 2, all clients of
+ * one MPS can have some 120. More of them make contexts slow: on an H200, 16 processes that share
+ * it have theirs after 3 s with 8 queues, after 9 s with 16, and do not get them with 32. So those
+ * that seem to have a device each get 16, and clients of MPS what there is for them. NULL: the
+ * driver's own number is best. */
+static const char *connections_for(int ranks, bool is_mps)
+{
+    if (is_mps)
+        return ranks <= 12 ? "8" : ranks <= 24 ? "4" : NULL;
+    return ranks <= devices_here() ? "16" : NULL;
+}
+
 static int add_connections(const wl_node_ranks_t *node, wl_variables_t *environment)
 {
-    if (node->ours->count > devices_here() ||
-        wl_variables_get(environment, "CUDA_DEVICE_MAX_CONNECTIONS") != NULL ||
-        wl_variables_get(environment, "CUDA_MPS_PIPE_DIRECTORY") != NULL ||
-        access("/tmp/nvidia-mps", F_OK) == 0)
+    const char *name = "CUDA_DEVICE_MAX_CONNECTIONS";
+    const char *connections = connections_for(node->ours->count, is_mps_here(environment));
+    if (connections == NULL || wl_variables_get(environment, name) != NULL)
         return MPI_SUCCESS;
-    return wl_variables_set(environment, "CUDA_DEVICE_MAX_CONNECTIONS", "16");
+    return wl_variables_set(environment, name, connections);
 }
 
 static int start_rank(wl_node_ranks_t *node, int index, int in)

@@ -77,10 +77,11 @@ static void no_call_of_the_host(const room_t *at)
     EXPECT(calls_of("weft_exchange") - kernels >= 7, by_kernels);
 }
 
-/* A stream at a gate waits for the library, which the program must not keep waiting. */
+/* A stream at a gate waits for the library, which the program must not keep waiting. On a real
+ * driver nobody knows which way was taken: ranks may share a device. */
 static void see_to_gates(void)
 {
-    if (!by_kernels)
+    if (!by_kernels || launches == NULL)
         CU(cuStreamSynchronize(on.stream));
 }
 
