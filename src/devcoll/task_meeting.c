@@ -24,9 +24,10 @@
  * progress ends that meeting. */
 enum { DOOR_PATIENCE_NS = 2000000 };
 
-/* How long another rank is given to take over the work of a meeting: less than what it costs when
- * another process has its turn on a device (150 us on an H200). */
-enum { DEPUTY_PATIENCE_NS = 100000 };
+/* How long another rank is given to take over the work of a meeting. Another process has its turn
+ * on a device 150 us later (on an H200) if it is only one of two, and 2 ms later if it is one of
+ * many that all want it. */
+enum { DEPUTY_PATIENCE_NS = 500000 };
 
 static weft_list_t waiting = {&waiting, &waiting}; /* the tasks that are at meetings */
 static int waiting_count;
@@ -138,7 +139,7 @@ static bool hand_over(weft_task_t *task)
     task->handed_until_ns = 0;
     if (device == NULL || !weft_device->is_shared(device) || wefti_direct_is_shared(&task->meeting))
         return false;
-    if (is_own || is_refused) {
+    if (is_own || is_refused || !weft_meeting_may_hand(&task->meeting)) {
         weft_meeting_note_worker(&task->meeting);
         return false;
     }

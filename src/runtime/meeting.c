@@ -34,6 +34,7 @@ struct weft_board {
     atomic_uint skip, skip_until; /* meetings to leave out; number of the next one to hold */
     atomic_uint last_done;        /* number + 1 of the last meeting that ended well; 0: none */
     atomic_uint worker;           /* 1 + the member that last worked for all; 0: none */
+    atomic_uint pause, vain;      /* meetings that are not handed, and deputies that did not come */
     slot_t slots[WEFT_MEETINGS];
 };
 
@@ -140,6 +141,8 @@ static void clear(weft_board_t *board)
     atomic_store(&board->skip_until, 0);
     atomic_store(&board->last_done, 0);
     atomic_store(&board->worker, 0);
+    atomic_store(&board->pause, 0);
+    atomic_store(&board->vain, 0);
 }
 
 static void drop_claims(weft_board_t *board, unsigned claims)
@@ -359,6 +362,24 @@ void weft_meeting_note_worker(const weft_meeting_t *meeting)
                           memory_order_relaxed);
 }
 
+bool weft_meeting_may_hand(const weft_meeting_t *meeting)
+{
+    atomic_uint *pause = &meeting->board->pause;
+    unsigned left = atomic_load(pause);
+    if (left > 0)
+        atomic_store(pause, left - 1);
+    return left == 0;
+}
+
+/* Only the one that has to decide calls this. */
+static void learn_deputy(weft_board_t *board, bool has_come)
+{
+    enum { VAIN_MOST = 8 };
+    unsigned vain = has_come ? 0 : atomic_load(&board->vain) + 1;
+    atomic_store(&board->vain, vain);
+    atomic_store(&board->pause, has_come ? 0 : 1U << (vain < VAIN_MOST ? vain : VAIN_MOST));
+}
+
 void weft_meeting_hand(const weft_meeting_t *meeting, int member)
 {
     atomic_store(&slot_of_member(meeting)->deputy, (unsigned)member);
@@ -386,6 +407,7 @@ bool weft_meeting_take(const weft_meeting_t *meeting)
         }
         count.state = WEFT_MEETING_GATHERED;
     } while (!atomic_compare_exchange_weak(&slot->word, &word, meeting_pack_call(&count)));
+    learn_deputy(meeting->board, weft_meeting_is_deputy(meeting));
     return true;
 }
 

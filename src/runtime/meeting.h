@@ -126,13 +126,18 @@ void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t sta
 int weft_meeting_worker(const weft_meeting_t *meeting);
 void weft_meeting_note_worker(const weft_meeting_t *meeting);
 
+/** Is it worth asking another member to decide? Not for some meetings after one was asked in vain:
+ * it may be outside of MPI for long, or without a processor. */
+bool weft_meeting_may_hand(const weft_meeting_t *meeting);
+
 /** Called by the member that came last: hand the decision to `member`, another one. */
 void weft_meeting_hand(const weft_meeting_t *meeting, int member);
 
 /** HANDED: is it this member that should decide? */
 bool weft_meeting_is_deputy(const weft_meeting_t *meeting);
 
-/** HANDED: take the decision, as the deputy, or back. True: this member has to decide. */
+/** HANDED: take the decision, as the deputy, or back, which the board notes. True: this member has
+ * to decide. */
 bool weft_meeting_take(const weft_meeting_t *meeting);
 
 /** The member that came last sees that the deputy has taken the decision. */

@@ -118,6 +118,9 @@ static void another_decides(void **state)
         assert_true(weft_meeting_take(&meetings[taker]));
         assert_false(weft_meeting_take(&meetings[RANKS - taker]));
         assert_int_equal(weft_meeting_look(&meetings[0]), WEFT_MEETING_GATHERED);
+        /* one that was asked in vain is not asked again at once */
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(weft_meeting_may_hand(&meetings[0]), taker == 1 || i == 2);
         weft_meeting_decide(&meetings[taker], WEFT_MEETING_DONE);
         for (int i = 0; i < RANKS; i++)
             weft_meeting_leave(&meetings[i]);
