@@ -11,6 +11,7 @@
 #include "base/config.h"
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/mps_program.h"
 #include "mpi.h"
 
 #include <string.h>
@@ -68,18 +69,16 @@ static int describe_device(weft_device_t *device)
     return MPI_SUCCESS;
 }
 
-/* Names the MPS of which this process is a client, for the ranks that see the same device; 0: of
- * none. A user has one for each folder that this variable names. */
-static uint64_t mps_of(const weft_device_t *device)
+/* A user has one for each folder that this variable names. */
+uint64_t wefti_mps_of_number(weft_cu_device_t number)
 {
     int by_mps = 0;
-    const char *folder = weft_environment("CUDA_MPS_PIPE_DIRECTORY");
+    const char *folder = weft_environment(WEFT_MPS_PIPES);
     uint64_t name = 5381;
-    if (wefti_cu.cuDeviceGetAttribute(&by_mps, WEFT_CU_DEVICE_BY_MPS, device->number) !=
-            WEFT_CU_SUCCESS ||
+    if (wefti_cu.cuDeviceGetAttribute(&by_mps, WEFT_CU_DEVICE_BY_MPS, number) != WEFT_CU_SUCCESS ||
         by_mps == 0)
         return 0;
-    for (const char *at = folder == NULL ? "/tmp/nvidia-mps" : folder; *at != '\0'; at++)
+    for (const char *at = folder == NULL ? WEFT_MPS_PIPES_DEFAULT : folder; *at != '\0'; at++)
         name = name * 33 + (unsigned char)*at;
     return name | 1;
 }
@@ -101,7 +100,7 @@ static int create_device(weft_cu_context_t context, unsigned long long id, weft_
     wefti_devices = device;
     wefti_cuda_report_news(device);
     weft_fd_mail_open();
-    device->mps = mps_of(device);
+    device->mps = wefti_mps_of_number(device->number);
     device->place = weft_host_device_enter(device->uuid.bytes, weft_world.local_rank, device->mps);
     *out = device;
     return MPI_SUCCESS;

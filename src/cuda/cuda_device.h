@@ -57,6 +57,10 @@ bool wefti_device_of_uuid(const uint8_t uuid[16], weft_device_t **out);
 /** The driver's number of the device with this UUID; -1 if this process does not see it. */
 weft_cu_device_t wefti_device_number(const uint8_t uuid[16]);
 
+/** Names the MPS by which this process gets to a device, alike in all ranks that see the same MPS;
+ *  0: by none. */
+uint64_t wefti_mps_of_number(weft_cu_device_t number);
+
 /** Does weft_device->is_shared(). */
 bool wefti_device_is_shared(const weft_device_t *device);
 

@@ -112,6 +112,7 @@ void wefti_cuda_report(struct weft_rank_report *report)
         return;
     gpu->state = WEFT_GPU_KNOWN;
     memcpy(gpu->uuid, uuid.bytes, sizeof(gpu->uuid));
+    gpu->mps = wefti_mps_of_number(device);
     memcpy(reported, gpu->pci, sizeof(reported));
     look_at_peers(device, gpu);
     look_at_kernels(device, report);

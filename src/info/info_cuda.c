@@ -7,12 +7,14 @@
 #include "cuda/kernels/kernel_arches.h"
 #include "cuda/kernels/kernel_image.h"
 #include "base/config.h"
+#include "base/mps_program.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FACTS_MAX = 24, TEXT_BYTES = 512 };
 
@@ -186,7 +188,9 @@ static void put_handles(sheet_t *sheet, weft_cu_device_t device)
     if (attribute_of(device, WEFT_CU_DEVICE_HANDLE_POSIX_FD))
         list_add(handles, "file descriptors");
     if (attribute_of(device, WEFT_CU_DEVICE_HANDLE_FABRIC))
-        list_add(handles, "fabric handles");
+        list_add(handles, access("/dev/nvidia-caps-imex-channels", F_OK) == 0
+                              ? "fabric handles"
+                              : "fabric handles (not permitted: there is no IMEX channel)");
     put_line(sheet, "sharing", "  shared by", "%s",
              handles[0] == '\0' ? "nothing: messages between ranks go through pinned memory"
                                 : handles);
@@ -288,6 +292,24 @@ static void put_gdr(sheet_t *sheet)
         gdr.gdr_close(connection);
 }
 
+/* ---- MPS ---- */
+
+static void put_mps(sheet_t *sheet)
+{
+    weft_cu_device_t device;
+    char program[PATH_MAX];
+    bool is_client = cu.cuDeviceGet(&device, 0) == WEFT_CU_SUCCESS &&
+                     attribute_of(device, WEFT_CU_DEVICE_BY_MPS) != 0;
+    const char *what = is_client ? "this process is a client of it: ranks that share a device run "
+                                   "side by side"
+                                 : "not running for this process: ranks that share a device take "
+                                   "turns";
+    if (weft_mps_program_find(weft_environment("PATH"), program))
+        put_line(sheet, "mps", "MPS", "%s; mpirun --mps starts %.256s", what, program);
+    else
+        put_line(sheet, "mps", "MPS", "%s; " WEFT_MPS_PROGRAM " was not found", what);
+}
+
 /* ---- the rest ---- */
 
 static void put_kernels(sheet_t *sheet)
@@ -322,6 +344,7 @@ void weft_info_cuda(const weft_info_format_t *format)
     int count = open_driver(&sheet);
     if (count > 0) {
         put_gdr(&sheet);
+        put_mps(&sheet);
         put_line(&sheet, "memory_kinds", "kinds in MPI", "%s", weft_cuda_memory_kinds);
     }
     format->report("cuda", sheet.report);

@@ -55,6 +55,16 @@ bool weft_job_share_gpu(const weft_job_facts_t *job, int a, int b)
            weft_job_same_host(job, a, b) && memcmp(one->uuid, other->uuid, sizeof(one->uuid)) == 0;
 }
 
+bool weft_job_shares_by_mps(const weft_job_facts_t *job, int rank)
+{
+    uint64_t mps = job->of[rank].gpu.mps;
+    for (int i = 0; i < job->ranks; i++) {
+        if (weft_job_share_gpu(job, i, rank) && job->of[i].gpu.mps != mps)
+            return false;
+    }
+    return mps != 0;
+}
+
 bool weft_job_is_first_with_gpu(const weft_job_facts_t *job, int rank,
                                 weft_job_relation_t *are_related)
 {

@@ -27,6 +27,10 @@ typedef bool weft_job_relation_t(const weft_job_facts_t *job, int a, int b);
 bool weft_job_knows_gpu(const weft_job_facts_t *job, int rank);
 bool weft_job_share_gpu(const weft_job_facts_t *job, int a, int b);
 
+/** Whether kernels of all ranks that share the GPU of a rank may run at the same time, as clients
+ *  of one MPS. */
+bool weft_job_shares_by_mps(const weft_job_facts_t *job, int rank);
+
 /** Whether the GPU of a rank is known, and the rank is the first of those that it is related to. */
 bool weft_job_is_first_with_gpu(const weft_job_facts_t *job, int rank,
                                 weft_job_relation_t *are_related);

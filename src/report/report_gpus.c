@@ -69,14 +69,24 @@ static void list_ranks(const weft_job_facts_t *job, int rank, weft_job_relation_
 
 /* ---- GPUs ---- */
 
+/* How the ranks of a GPU get along on it. */
+static const char *sharing_of(const weft_job_facts_t *job, int rank)
+{
+    if (count_related(job, rank, weft_job_share_gpu) == 1)
+        return "";
+    return weft_job_shares_by_mps(job, rank)
+               ? "; run side by side, by MPS"
+               : "; take turns (mpirun --mps lets them run side by side)";
+}
+
 static void add_gpu(weft_report_text_t *text, const weft_job_facts_t *job, int rank)
 {
     char ranks[LIST_BYTES];
     int count = count_related(job, rank, weft_job_share_gpu);
     list_ranks(job, rank, weft_job_share_gpu, ranks);
-    weft_report_add(text, "  %-16s GPU %-12s  %d rank%s: %s; kernels: %s\n", job->of[rank].host,
+    weft_report_add(text, "  %-16s GPU %-12s  %d rank%s: %s; kernels: %s%s\n", job->of[rank].host,
                     gpu_of(job, rank)->pci, count, count == 1 ? "" : "s", ranks,
-                    gpu_of(job, rank)->kernels);
+                    gpu_of(job, rank)->kernels, sharing_of(job, rank));
 }
 
 static void add_unknown(weft_report_text_t *text, const weft_job_facts_t *job)

@@ -54,7 +54,8 @@ static void add_gpus(weft_report_text_t *text, const weft_job_facts_t *job, int 
         add_ranks(text, job, rank, weft_job_share_gpu);
         add_member(text, "pci", job->of[rank].gpu.pci);
         add_member(text, "kernels", job->of[rank].gpu.kernels);
-        weft_report_add(text, "}");
+        weft_report_add(text, ", \"mps\": %s}",
+                        weft_job_shares_by_mps(job, rank) ? "true" : "false");
         is_first = false;
     }
     weft_report_add(text, "]");

@@ -24,6 +24,7 @@ typedef struct weft_gpu_report {
     weft_gpu_state_t state;
     char pci[16]; /* from here on of WEFT_GPU_KNOWN alone */
     uint8_t uuid[16];
+    uint64_t mps;     /* not 0: by that MPS the rank gets there (host_devices.h) */
     char kernels[64]; /* in which form the library's kernels run there */
     int seen_count;   /* devices that the rank sees, its own included; at most WEFT_GPUS_MAX */
     uint8_t seen[WEFT_GPUS_MAX][16]; /* UUIDs */

@@ -26,6 +26,10 @@ lines() {
     [ "$got" -eq "$1" ] || fail "$told: $got lines are like '$2', not $1: $words"
 }
 
+# No program may make memory for fabric handles without one.
+unless=' (not permitted: there is no IMEX channel)'
+[ ! -e /dev/nvidia-caps-imex-channels ] || unless=
+
 for devices in 1 2 8; do
     info devices=$devices
     lines 1 "^CUDA driver  *for CUDA [0-9.]*, $devices devices\{0,1\}\$"
@@ -34,12 +38,25 @@ for devices in 1 2 8; do
     lines $devices '^  PCI id  *0000:[0-9A-F][0-9A-F]:00.0$'
     lines $devices '^  UUID  *GPU-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-[0-9a-f]*$'
     lines $devices "^  Weft's kernels "
-    lines $devices '^  shared by  *CUDA IPC, file descriptors, fabric handles$'
+    lines $devices "^  shared by  *CUDA IPC, file descriptors, fabric handles$unless$"
+    lines 1 '^MPS  *not running for this process: ranks that share a device take turns; '
     lines $devices '^  multicast  *no$'
     lines $((devices > 1 ? devices : 0)) '^  peer access to  *[0-7]'
     lines 1 '^WEFT_DEVICE  *auto$'
 done
 lines 1 '^GDRCopy  *none (.*): small messages go through pinned memory$'
+info devices=1,mps=1
+lines 1 '^MPS  *this process is a client of it: ranks that share a device run side by side; '
+nothing=$(mktemp -d) || exit 1
+trap 'rm -rf "$nothing"' EXIT
+printf '#!/bin/sh\n' >"$nothing/nvidia-cuda-mps-control"
+PATH=$nothing:$PATH
+info devices=1
+[ -x /usr/local/nvidia/bin/nvidia-cuda-mps-control ] || [ -x /usr/bin/nvidia-cuda-mps-control ] ||
+    lines 1 '^MPS .*; nvidia-cuda-mps-control was not found$'
+chmod +x "$nothing/nvidia-cuda-mps-control"
+info devices=1
+lines 1 "^MPS .*; mpirun --mps starts $nothing/nvidia-cuda-mps-control\$"
 driver=$driver:$driver/bar
 info bar=0
 lines 1 '^GDRCopy  *2.5, but its kernel module'
@@ -74,8 +91,6 @@ lines 1 '^  memory  *16384 MiB$'
 # The driver shows no device; then there is no driver, even if this machine has one.
 words=$(CUDA_VISIBLE_DEVICES='' LD_LIBRARY_PATH="$driver" "$BUILD/weft_info" --cuda 2>&1) || fail "no device: exit code $?"
 lines 1 '^CUDA driver .*without a device: cuInit: error 100, CUDA_ERROR_NO_DEVICE'
-nothing=$(mktemp -d) || exit 1
-trap 'rm -rf "$nothing"' EXIT
 : >"$nothing/libcuda.so.1"
 words=$(LD_LIBRARY_PATH=$nothing "$BUILD/weft_info" --cuda 2>&1) || fail "no driver: exit code $?"
 lines 1 '^CUDA driver  *none (.*libcuda.so.1'

@@ -25,12 +25,14 @@ said() {
 
 report devices=1 1 early each
 said 1 'GPU 0000:1B:00.0  1 rank: 0; kernels: '
+said 0 'side by side'
 said 0 'between'
 said 0 'warning: .*GPU'
 
 report devices=2 5 early each
 said 1 'GPU 0000:1B:00.0  3 ranks: 0, 2, 4; kernels: '
 said 1 'GPU 0000:1E:00.0  2 ranks: 1, 3; kernels: '
+said 2 '; take turns (mpirun --mps lets them run side by side)$'
 said 1 'between ranks: CUDA IPC and peer access$'
 said 0 'warning: .*GPU'
 said 0 'no CUDA context'
@@ -65,8 +67,20 @@ said 1 'warning: .*WEFT_DEVICE_IPC=no'
 
 # No device of this capability is in any build's list, nor is there PTX for it.
 report devices=1,capability=52 2 early one
-said 1 '; kernels: none for it$'
+said 1 '; kernels: none for it; take turns '
 said 1 'warning: .*reductions .*go through the host'
+
+# Clients of MPS; then one of them is not, or is that of another one.
+report devices=2,mps=1 3 early each
+said 1 'GPU 0000:1B:00.0  2 ranks: 0, 2; .*; run side by side, by MPS$'
+said 1 'GPU 0000:1E:00.0  1 rank: 1; .*'
+said 0 'take turns (mpirun'
+for odd in SIMCUDA=devices=1 CUDA_MPS_PIPE_DIRECTORY=other; do
+    expect 0 env SIMCUDA=devices=1,mps=1 "$MPIRUN" --report -n 2 ./gpus_used early one : -n 1 env $odd ./gpus_used early one
+    said 1 '3 ranks: 0-2; .*; take turns (mpirun --mps lets them run side by side)$'
+done
+report devices=1,mps=1 2 late one
+said 1 '2 ranks: 0-1; .*; run side by side, by MPS$'
 
 report devices=1 2 never one
 said 1 'no CUDA context yet: ranks 0-1$'

@@ -49,6 +49,10 @@ struct wl_job {
     wl_loop_t *loop;
 };
 
+/** Tell the user that the host with that index, and so many others, could not start the MPS that
+ *  the job wants. */
+void wl_job_note_missing_mps(const wl_job_t *job, int host, const char *reason, int others);
+
 /** To be called before the caller changes its signals. MPI_ERR_NO_MEM. */
 int wl_local_job_create(const wl_job_plan_t *plan, wl_sinks_t *sinks, wl_loop_t *loop,
                         wl_job_t **out);

@@ -57,6 +57,8 @@ static int local_start(wl_job_t *job)
         err = wl_terminal_input_open(job->loop, &local_of(job)->input, &in);
     if (err != MPI_SUCCESS)
         return err;
+    if (node->mps.missing[0] != '\0')
+        wl_job_note_missing_mps(job, 0, node->mps.missing, 0);
     err = wl_node_ranks_start(node, in);
     if (in != STDIN_FILENO)
         close(in);

@@ -153,6 +153,9 @@ static int delegate_job(wl_launch_method_t method, wl_job_plan_t *plan, char **w
                         int *exit_code_out)
 {
     forgo_restarts(plan, "where another launcher starts the ranks");
+    if (plan->wants_mps && !plan->is_quiet)
+        fprintf(stderr, "%s: note: --mps has no effect where another launcher starts the ranks\n",
+                plan->launcher);
     int err = method == WL_METHOD_SLURM ? wl_delegate_take_allocation(plan) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = wl_job_plan_complete(plan);

@@ -26,6 +26,9 @@ typedef struct wli_remote_job {
     int ready;               /* number of hosts that have sent READY */
     bool is_oversubscribed;  /* on one of them ranks outnumber the cores */
     bool is_started, is_cancelled, is_finishing;
+    int without_mps;        /* number of hosts that could not start an MPS; the first of them, */
+    int first_without_mps;  /* its index, */
+    char mps_missing[192];  /* and why */
     wl_byte_queue_t events; /* of wl_rank_event_t */
     wl_input_source_t input;
     int start_error; /* why nothing was started; MPI_SUCCESS: no reason */

@@ -55,6 +55,9 @@ static void open_input(wli_remote_job_t *remote, int node)
 static void service_start_ranks(wli_remote_job_t *remote)
 {
     wl_writer_t body = {0};
+    if (remote->without_mps > 0)
+        wl_job_note_missing_mps(&remote->base, remote->first_without_mps, remote->mps_missing,
+                                remote->without_mps - 1);
     for (int channel = 0; channel < 2; channel++)
         wl_write_u32(&body, wl_sinks_are_terminal(remote->base.sinks, channel));
     wl_write_u32(&body, remote->is_oversubscribed);
@@ -81,11 +84,23 @@ static void take_host_facts(const wli_remote_job_t *remote, int host, wl_reader_
     }
 }
 
+/* reason: why the host has no MPS though it should; empty or NULL: no reason */
+static void take_missing_mps(wli_remote_job_t *remote, int host, const char *reason)
+{
+    if (reason == NULL || reason[0] == '\0')
+        return;
+    if (remote->without_mps++ > 0)
+        return;
+    remote->first_without_mps = host;
+    snprintf(remote->mps_missing, sizeof(remote->mps_missing), "%s", reason);
+}
+
 static void remote_take_ready(void *owner, const wl_message_t *message)
 {
     wli_remote_job_t *remote = owner;
     wl_reader_t reader = wl_read_begin(message);
     remote->is_oversubscribed |= wl_read_u32(&reader) != 0;
+    take_missing_mps(remote, message->from - 1, wl_read_text(&reader));
     take_host_facts(remote, message->from - 1, &reader);
     remote->ready++;
     if (remote->ready == wli_remote_placement(remote)->host_count && !remote->is_cancelled)
@@ -172,7 +187,7 @@ static void remote_take_fence(void *owner, const wl_message_t *message)
 }
 
 static const wl_message_rule_t rules[] = {
-    {WL_MSG_READY, "READY", 4, remote_take_ready},
+    {WL_MSG_READY, "READY", 8, remote_take_ready},
     {WL_MSG_FAILED, "FAILED", 8, remote_take_failure},
     {WL_MSG_RANK, "RANK", 28, remote_take_event},
     {WL_MSG_OUTPUT, "OUTPUT", 4, remote_take_output},

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/memory.h"
+#include "base/mps_program.h"
 #include "launch/node/core_share.h"
 #include "launch/plan/torch_options.h"
 #include "mpi.h"
@@ -70,14 +71,20 @@ int wl_node_ranks_open(wl_node_ranks_t *node)
     raise_file_limit(node->ours->count);
     int err = wl_scratch_choose(node->plan->id, node->host, &node->scratch);
     bool has_server = !node->plan->replaces_lost;
+    if (err == MPI_SUCCESS)
+        wl_mps_choose(node->plan, node->host, &node->scratch, &node->mps);
     if (err == MPI_SUCCESS) /* whenever we are killed from here on, it removes the directory */
-        err = wl_watchdog_open(&node->scratch, &node->watchdog);
+        err = wl_watchdog_open(&node->scratch, &node->mps, &node->watchdog);
     if (err == MPI_SUCCESS)
         err = wl_scratch_make(&node->scratch);
-    if (err == MPI_SUCCESS && has_server) /* early, as it takes longest to be ready */
+    if (err == MPI_SUCCESS) /* early, as these take longest to be ready */
+        wl_mps_start(&node->mps);
+    if (err == MPI_SUCCESS && has_server)
         err = wl_pmix_server_open(&node->pmix, node->plan, node->host, &node->scratch);
     if (err == MPI_SUCCESS && has_server)
         err = wl_pmix_server_await(&node->pmix, node->loop);
+    if (err == MPI_SUCCESS)
+        wl_mps_await(&node->mps);
     if (err == MPI_SUCCESS)
         err = wl_rank_notes_open(node->plan, node->host, node->loop, &node->notes);
     if (err == MPI_SUCCESS)
@@ -166,8 +173,8 @@ static int devices_here(void)
 
 static bool is_mps_here(const wl_variables_t *environment)
 {
-    return wl_variables_get(environment, "CUDA_MPS_PIPE_DIRECTORY") != NULL ||
-           access("/tmp/nvidia-mps", F_OK) == 0;
+    return wl_variables_get(environment, WEFT_MPS_PIPES) != NULL ||
+           access(WEFT_MPS_PIPES_DEFAULT, F_OK) == 0;
 }
 
 /* Streams in which operations of the library wait hold up all others, the library's too, as soon as
@@ -200,6 +207,8 @@ static int start_rank(wl_node_ranks_t *node, int index, int in)
     if (err != MPI_SUCCESS)
         return err;
     err = add_start(node, index, &environment);
+    if (err == MPI_SUCCESS)
+        err = wl_mps_extend_environment(&node->mps, &environment);
     if (err == MPI_SUCCESS)
         err = add_connections(node, &environment);
     if (err == MPI_SUCCESS)
@@ -301,7 +310,8 @@ void wl_node_ranks_finish(wl_node_ranks_t *node)
 {
     /* After a good end too: a job leaves nothing behind in its process groups. */
     wl_ranks_signal(&node->ranks, SIGKILL);
-    wl_pmix_server_end(&node->pmix); /* it ends while the output is gathered */
+    wl_mps_quit(&node->mps); /* these end while the output is gathered */
+    wl_pmix_server_end(&node->pmix);
     wl_loop_remove(node->loop, node->notes.fd);
     wl_loop_remove_child_watch(&node->children);
     wl_output_drain(&node->output);
@@ -311,6 +321,7 @@ void wl_node_ranks_close(wl_node_ranks_t *node)
 {
     wl_loop_remove_child_watch(&node->children);
     wl_rank_notes_close(&node->notes);
+    wl_mps_close(&node->mps);
     if (node->scratch.path[0] != '\0')
         wl_scratch_remove(&node->scratch);
     if (node->watchdog.pid > 0)

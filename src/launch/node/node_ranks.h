@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of a job on this host and all that they need: scratch directory, watchdog, PMIx server,
- * processes, output. mpirun has one of these when all ranks are on its host; each daemon has one.
+/* The ranks of a job on this host and all that they need: scratch directory, watchdog, MPS, PMIx
+ * server, processes, output. mpirun has one of these when all ranks are on its host; each daemon
+ * has one.
  */
 #ifndef WEFT_LAUNCH_NODE_NODE_RANKS_H
 #define WEFT_LAUNCH_NODE_NODE_RANKS_H
 
 #include "base/cpu.h"
 #include "launch/loop/event_loop.h"
+#include "launch/node/mps_control.h"
 #include "launch/node/pmix_server.h"
 #include "launch/node/rank_event.h"
 #include "launch/node/rank_notes.h"
@@ -24,6 +26,7 @@ typedef struct wl_node_ranks {
     int host; /* our index in the placement */
     wl_scratch_t scratch;
     wl_watchdog_t watchdog;
+    wl_mps_t mps;
     wl_pmix_server_t pmix;
     wl_rank_notes_t notes;
     wl_ranks_t ranks;

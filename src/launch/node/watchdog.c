@@ -35,15 +35,19 @@ static void add_group(groups_t *groups, pid_t id)
 }
 
 /* Processes that are being killed may still make files: the ranks, and the PMIx server, which gets
- * its SIGKILL when this process gets another parent. */
-static void remove_scratch(const wl_scratch_t *scratch, pid_t parent)
+ * its SIGKILL when this process gets another parent, as what may be about to start MPS does. */
+static void clean_up(const wl_scratch_t *scratch, wl_mps_t *mps, pid_t parent)
 {
     int tries = 0;
-    while ((getppid() == parent || !wl_scratch_remove(scratch)) && tries++ < TRIES)
+    while (getppid() == parent && tries++ < TRIES)
+        usleep(PAUSE_US);
+    wl_mps_end_orphan(mps);
+    while (!wl_scratch_remove(scratch) && tries++ < TRIES)
         usleep(PAUSE_US);
 }
 
-static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratch, pid_t parent)
+static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratch, wl_mps_t mps,
+                                            pid_t parent)
 {
     groups_t groups = {0};
     pid_t group;
@@ -59,11 +63,11 @@ static __attribute__((noreturn)) void watch(int pipe, const wl_scratch_t *scratc
     }
     for (size_t i = 0; i < groups.count; i++)
         kill(-groups.ids[i], SIGKILL);
-    remove_scratch(scratch, parent);
+    clean_up(scratch, &mps, parent);
     _exit(0);
 }
 
-int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out)
+int wl_watchdog_open(const wl_scratch_t *scratch, const wl_mps_t *mps, wl_watchdog_t *out)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -72,7 +76,7 @@ int wl_watchdog_open(const wl_scratch_t *scratch, wl_watchdog_t *out)
     if (pid < 0)
         return weft_fail(MPI_ERR_SPAWN, "a process cannot be started: %s", strerror(errno));
     if (pid == 0)
-        watch(ends[0], scratch, self);
+        watch(ends[0], scratch, *mps, self);
     close(ends[0]);
     *out = (wl_watchdog_t){.pid = pid, .pipe = ends[1]};
     return MPI_SUCCESS;

@@ -91,6 +91,7 @@ typedef struct wl_job_plan {
     wl_rank_files_t files;
     wl_torch_t torch;
     bool tags_lines, is_quiet, is_unbound, wants_report;
+    bool wants_mps;       /* of the job's own, on each host with several ranks */
     bool survives_losses; /* a rank that dies does not end the job */
     bool replaces_lost;   /* but is started again; set by complete */
     bool wants_help, wants_version;

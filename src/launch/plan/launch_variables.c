@@ -76,6 +76,7 @@ int wl_options_read_variables(wl_job_plan_t *plan)
         plan->apps[0].host_file = weft_environment("HYDRA_HOST_FILE");
     if (route->agent == NULL && route->launcher != NULL && strcmp(route->launcher, "rsh") == 0)
         route->agent = "rsh";
+    plan->wants_mps |= weft_config.MPS;
     route->radix = radix_of(plan);
     route->lost_after_s = weft_config.LOST_AFTER;
     return read_timeout_variable(plan);

@@ -390,6 +390,12 @@ static int option_set_rendezvous(const wli_given_t *given)
     return is_known ? MPI_SUCCESS : option_ignore(given);
 }
 
+static int option_want_mps(const wli_given_t *given)
+{
+    given->plan->wants_mps = true;
+    return MPI_SUCCESS;
+}
+
 static const wli_option_t options[] = {
     {"n np c", "N", option_set_count, "Start N ranks of the program; default: one a core"},
     {"x", "NAME[=VALUE]", option_export_variable, "Set a variable for all programs, or pass it on"},
@@ -430,6 +436,8 @@ static const wli_option_t options[] = {
      "slot: fill hosts in order; node: take turns; ppr:N:node: as -ppn N"},
     {"bind-to binding", "WHAT", option_set_binding,
      "none: bind no rank; else each to its share of the cores, if there are enough"},
+    {"mps", "", option_want_mps,
+     "Ranks that share an NVIDIA GPU run side by side, by an MPS of this job; also WEFT_MPS=yes"},
     {"nooversubscribe", "", option_forbid_oversubscription, "Refuse more ranks than cores"},
     {"report", "", option_want_report, "Print what the job runs on and what costs it speed"},
     {"manifest", "FILE", option_set_manifest,

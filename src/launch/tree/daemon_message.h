@@ -18,8 +18,9 @@ typedef enum wl_message_kind {
     WL_MSG_AGAIN,   /* u32 rank: start it again, which is gone */
     WL_MSG_FINISH,  /* end what is left, and leave */
     /* to mpirun, up */
-    WL_MSG_READY,  /* the ranks can be started; u32: do they outnumber the cores; texts NAME=VALUE:
-                    * facts of the host, if the plan wants them */
+    WL_MSG_READY,  /* the ranks can be started; u32: do they outnumber the cores; text: why
+                    * there is no MPS though there should be, else empty; texts NAME=VALUE: facts of
+                    * the host, if the plan wants them */
     WL_MSG_FAILED, /* u32 error class, text: the ranks cannot be started */
     WL_MSG_RANK,   /* a wl_rank_event_t */
     WL_MSG_OUTPUT, /* u32 channel, bytes */

@@ -194,6 +194,7 @@ void wli_daemon_tell_ready(wli_daemon_t *daemon)
     wl_writer_t body = {0};
     wl_variables_t facts = {0};
     wl_write_u32(&body, daemon->node.ours->count > daemon->job.plan.cores);
+    wl_write_text(&body, daemon->node.mps.missing);
     if (daemon->job.plan.wants_host_facts && wl_host_facts_collect(&facts) == MPI_SUCCESS) {
         for (int i = 0; i < facts.count; i++)
             wl_write_text(&body, facts.entries[i]);

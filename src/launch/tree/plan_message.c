@@ -62,6 +62,7 @@ void wl_plan_write(const wl_job_plan_t *plan, const char *directory, const char 
     wl_write_u32(out, (uint32_t)plan->route.lost_after_s);
     wl_write_u32(out, plan->tags_lines);
     wl_write_u32(out, plan->is_unbound);
+    wl_write_u32(out, plan->wants_mps);
     wl_write_u32(out, plan->survives_losses);
     wl_write_u32(out, plan->replaces_lost);
     wl_write_u32(out, plan->wants_host_facts);
@@ -207,6 +208,7 @@ static int read_plan(wl_reader_t *reader, wl_job_plan_t *plan)
     read_route(reader, &plan->route);
     plan->tags_lines = wl_read_u32(reader) != 0;
     plan->is_unbound = wl_read_u32(reader) != 0;
+    plan->wants_mps = wl_read_u32(reader) != 0;
     plan->survives_losses = wl_read_u32(reader) != 0;
     plan->replaces_lost = wl_read_u32(reader) != 0;
     plan->wants_host_facts = wl_read_u32(reader) != 0;

@@ -28,9 +28,9 @@ static wl_message_t message_of(const wl_writer_t *writer)
 
 static void make_plan(wl_job_plan_t *out)
 {
-    static char words[][16] = {"mpirun", "-host", "a:2,b", "-n", "2",  "-x",
-                               "K=V",    "prog",  "--x",   ":",  "-n", "3",
-                               "-wdir",  "/usr",  "other", "",   "c d"};
+    static char words[][16] = {"mpirun", "--mps", "-host", "a:2,b", "-n", "2",
+                               "-x",     "K=V",   "prog",  "--x",   ":",  "-n",
+                               "3",      "-wdir", "/usr",  "other", "",   "c d"};
     static char *argv[sizeof(words) / sizeof(words[0]) + 1];
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         argv[i] = words[i];
@@ -61,6 +61,7 @@ static void plans_arrive_whole(void **state)
     assert_string_equal(got->id, plan.id);
     assert_string_equal(got->directory, "/somewhere");
     assert_string_equal(got->route.agent, "agent -v");
+    assert_true(got->wants_mps);
     assert_int_equal(got->size, 5);
     assert_int_equal(got->placement.host_count, 2);
     assert_string_equal(got->placement.hosts[1].name, "b");
