@@ -12,9 +12,18 @@ for program in coll/reductions pt2pt/matching comm/parts start/sessions; do
 done
 build ranks_alone "$SOURCE/test/launch/ranks_alone.c"
 
-# A port that the kernel has just given away is free.
+# A port below those that the kernel gives to connections, which other tests make meanwhile.
 free_port() {
-    $PYTHON -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+    $PYTHON -c '
+import random, socket
+while True:
+    port = random.randrange(20000, 30000)
+    try:
+        socket.socket().bind(("127.0.0.1", port))
+        break
+    except OSError:
+        continue
+print(port)'
 }
 
 # start RANK SIZE COMMAND...: in the background; its exit code goes to code.RANK
