@@ -93,7 +93,12 @@ kill -KILL $mpirun
 expect_end 137
 until_true grep -q ^end calls
 expect_one
-timeout -s KILL 2 "$MPIRUN" --mps -n 2 sleep $nap >out 2>err </dev/null
+# The whole process group of mpirun
+setsid "$MPIRUN" --mps -n 2 sleep $nap >out 2>err </dev/null &
+mpirun=$!
+until_true has_naps 3
+kill -s KILL -- -$mpirun
+expect_end 137
 until_true grep -q ^end calls
 expect_one
 
