@@ -46,8 +46,9 @@ word() {
     sed -n "s/^.*fuzz: .*$1=\([^ ]*\).*/\1/p" "$2" | head -1
 }
 
-# The sources of a folder that this build has in its library; file names are unique in the tree.
-members=$(ar t "$library" | sed 's/^.*-//; s/\.o$//')
+# The sources of a folder that this build has in its library; file names are unique in the tree. Those with a prefix are
+# compiled with flags of their own, for each instruction set: they stay as the library has them.
+members=$(ar t "$library" | grep -v '_la-' | sed 's/\.o$//')
 sources_of() {
     for source in "$SOURCE/src/$1"/*.c; do
         name=${source##*/}
