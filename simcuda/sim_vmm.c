@@ -204,6 +204,8 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out,
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *out = memory->properties;
+    if (result == CUDA_SUCCESS && memory->is_imported)
+        out->requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE; /* as driver 580 has it */
     return sim_end(result);
 }
 

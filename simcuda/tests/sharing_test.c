@@ -376,7 +376,7 @@ static void import_fd(int peer)
                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     close(fd);
     OK(cuMemGetAllocationPropertiesFromHandle(&properties, handle));
-    SAME(properties.requestedHandleTypes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    SAME(properties.requestedHandleTypes, CU_MEM_HANDLE_TYPE_NONE);
     CUdeviceptr memory = map_handle(handle, GRANULE);
     meet(peer);
     SAME(int_at(memory + 36), 4);
@@ -469,7 +469,8 @@ static void pools(void)
     OK(cuMemFree(other));
     OK(cuCtxSynchronize());
     OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
-    SAME(used, 0);
+    if (!is_driver_real()) /* driver 580 still counts what cuMemFree() has freed */
+        SAME(used, 0);
 }
 
 static const CUmemPoolProps pool_by_fd = {
