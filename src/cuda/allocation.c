@@ -67,9 +67,15 @@ static weft_memory_kind_t kind_of(const answers_t *answers)
     return answers->type == WEFT_CU_MEMORY_HOST ? WEFT_MEMORY_PINNED : WEFT_MEMORY_HOST;
 }
 
+/* It is the host's for certain, or nothing: empty messages have no buffer. */
+static bool needs_no_question(const void *buf)
+{
+    return buf == NULL || wefti_is_host_place(buf) || !wefti_driver_find();
+}
+
 bool wefti_is_device(const void *buf)
 {
-    if (wefti_is_host_place(buf) || !wefti_driver_find())
+    if (needs_no_question(buf))
         return false;
     answers_t answers = {0};
     if (__builtin_expect(ask_first(buf, &answers) != WEFT_CU_SUCCESS, 0))
@@ -251,7 +257,7 @@ int wefti_memory_look(const void *buf, weft_memory_t *out)
 {
     answers_t answers = {0};
     *out = (weft_memory_t){.kind = WEFT_MEMORY_HOST};
-    if (wefti_is_host_place(buf) || !wefti_driver_find())
+    if (needs_no_question(buf))
         return MPI_SUCCESS;
     weft_cu_result_t result = ask_first(buf, &answers);
     if (result != WEFT_CU_SUCCESS)

@@ -72,7 +72,7 @@ bool wefti_export_open(const weft_regions_t *regions, bool as_copy, weft_export_
     *out = (weft_export_t){.regions = *regions, .is_array = regions->args->op != NULL};
     if (first == NULL)
         return true;
-    if (!weft_is_device(first) || weft_device->look(first, &memory) != MPI_SUCCESS)
+    if (weft_device->look(first, &memory) != MPI_SUCCESS || memory.kind < WEFT_MEMORY_MANAGED)
         return false;
     out->device = memory.device;
     return (!as_copy && export_buffer(out, &memory)) || export_copy(out);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many questions about buffers, launches, copies and marks a collective costs, on all ranks
+ * together, once their buffers are known: as many as the table below at most. The simulated driver
+ * counts them (its word `count`). Not counted is what depends on time: how often a rank that waits
+ * asks for the end.
+ * Arguments: shared (the ranks share one device) or own (each has one).
+ */
+#include "device_memory.h"
+#include "expect.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDES = 2, WARM = 60, ROUNDS = 12, CALLS = 20, MOST = 1 << 18, RANKS = 4 };
+
+static unsigned long (*calls_of)(const char *prefix);
+static void *side[SIDES];
+
+static void allreduce(int count)
+{
+    MPI_Allreduce(side[0], side[1], count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void bcast(int count)
+{
+    MPI_Bcast(side[0], count, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static void alltoall(int count)
+{
+    MPI_Alltoall(side[0], count, MPI_INT, side[1], count, MPI_INT, MPI_COMM_WORLD);
+}
+
+static void allgather(int count)
+{
+    MPI_Allgather(side[0], count, MPI_INT, side[1], count, MPI_INT, MPI_COMM_WORLD);
+}
+
+static const char *const counted[] = {"cuPointerGetAttribute", "cuLaunchKernel", "cuMemcpy",
+                                      "cuStreamWriteValue32", "cuEventRecord"};
+
+/* Of four ranks: three questions about buffers a rank (two for a broadcast), a launch and a mark. */
+static const struct {
+    const char *name;
+    void (*run)(int count);
+    int count;
+    double shared, own; /* 0: not looked at */
+} cases[] = {
+    {"allreduce of 8 bytes", allreduce, 2, 14, 20},
+    {"allreduce of 1 MiB", allreduce, MOST, 14, 0},
+    {"bcast of 8 bytes", bcast, 2, 10, 16},
+    {"allgather of 64 KiB", allgather, MOST / 16, 14, 0},
+    {"alltoall of 64 KiB", alltoall, MOST / 16, 14, 0},
+};
+
+static unsigned long calls_so_far(void)
+{
+    unsigned long calls = 0;
+    for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+        calls += calls_of(counted[i]);
+    return calls;
+}
+
+/* The fewest of all rounds: in some, ranks come late and go on without the others. */
+static double calls_per_collective(void (*run)(int count), int count)
+{
+    double least = 1e9;
+    for (int i = 0; i < WARM; i++)
+        run(count);
+    for (int round = 0; round < ROUNDS; round++) {
+        unsigned long before, all, own;
+        MPI_Barrier(MPI_COMM_WORLD);
+        before = calls_so_far();
+        for (int i = 0; i < CALLS; i++)
+            run(count);
+        own = calls_so_far() - before;
+        MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
+        least = (double)all / CALLS < least ? (double)all / CALLS : least;
+    }
+    return least;
+}
+
+int main(int argc, char **argv)
+{
+    memory_t memory[SIDES];
+    MPI_Init(&argc, &argv);
+    expect_begin();
+    memory_begin(expect_rank);
+    *(void **)&calls_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simLaunches");
+    for (int i = 0; i < SIDES; i++) {
+        memory[i] = memory_take(DEVICE, (size_t)MOST * sizeof(int));
+        side[i] = memory[i].at;
+    }
+    bool is_shared = strcmp(argv[1], "shared") == 0;
+    EXPECT(expect_size, RANKS);
+    for (size_t i = 0; calls_of != NULL && i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double most = is_shared ? cases[i].shared : cases[i].own;
+        double calls = most > 0 ? calls_per_collective(cases[i].run, cases[i].count) : 0;
+        if (expect_rank == 0 && calls > most)
+            printf("%s: %.2f calls of the driver, not %.0f\n", cases[i].name, calls, most);
+        EXPECT(calls <= most && (most == 0 || calls > 0), true);
+    }
+    for (int i = 0; i < SIDES; i++)
+        memory_give(&memory[i]);
+    memory_end();
+    return expect_end();
+}
