@@ -42,7 +42,7 @@ static void allgather(int count)
 static const char *const counted[] = {"cuPointerGetAttribute", "cuLaunchKernel", "cuMemcpy",
                                       "cuStreamWriteValue32", "cuEventRecord"};
 
-/* Of four ranks: three questions about buffers a rank (two for a broadcast), a launch and a mark. */
+/* Of four ranks: three questions about buffers (two for a broadcast) on each, a launch, a mark. */
 static const struct {
     const char *name;
     void (*run)(int count);
