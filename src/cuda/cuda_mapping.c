@@ -395,13 +395,11 @@ static weft_device_t *context_for(const weft_share_t *share, weft_device_t *devi
 static bool map_own(const weft_share_t *share, weft_mapping_t *out)
 {
     weft_memory_t memory;
-    const weft_allocation_t *known = wefti_allocation_of(share->id);
-    if (known != NULL && !known->memory.device->is_dead) {
-        *out = (weft_mapping_t){(void *)(uintptr_t)share->address, known->memory.device, NULL};
-        return true;
-    }
     void *address = (void *)(uintptr_t)share->address;
-    if (wefti_memory_look(address, &memory) != MPI_SUCCESS || memory.device == NULL)
+    const weft_allocation_t *known = wefti_allocation_of(share->id);
+    if (known != NULL && !known->memory.device->is_dead)
+        memory = known->memory;
+    else if (wefti_memory_look(address, &memory) != MPI_SUCCESS || memory.device == NULL)
         return false;
     *out = (weft_mapping_t){address, memory.device, NULL};
     return true;

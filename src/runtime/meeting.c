@@ -309,20 +309,30 @@ weft_meeting_state_t weft_meeting_look(const weft_meeting_t *meeting)
         .state;
 }
 
-/* Change the state to `to` if it is between `least` and `most`; returns the state afterwards. */
-static weft_meeting_state_t change(const weft_meeting_t *meeting, weft_meeting_state_t least,
-                                   weft_meeting_state_t most, weft_meeting_state_t to)
+/* Change the state to `to` if it is between `least` and `most`; returns the state before. */
+static weft_meeting_state_t replace(const weft_meeting_t *meeting, weft_meeting_state_t least,
+                                    weft_meeting_state_t most, weft_meeting_state_t to)
 {
     slot_t *slot = slot_of_member(meeting);
     unsigned long long word = atomic_load(&slot->word);
     count_t count;
+    weft_meeting_state_t before;
     do {
         count = unpack_call(word);
-        if (count.state < least || count.state > most)
-            return count.state;
+        before = count.state;
+        if (before < least || before > most)
+            return before;
         count.state = to;
     } while (!atomic_compare_exchange_weak(&slot->word, &word, meeting_pack_call(&count)));
-    return to;
+    return before;
+}
+
+/* The same; returns the state afterwards. */
+static weft_meeting_state_t change(const weft_meeting_t *meeting, weft_meeting_state_t least,
+                                   weft_meeting_state_t most, weft_meeting_state_t to)
+{
+    weft_meeting_state_t before = replace(meeting, least, most, to);
+    return before < least || before > most ? before : to;
 }
 
 weft_meeting_state_t weft_meeting_give_up(const weft_meeting_t *meeting)
@@ -395,18 +405,13 @@ bool weft_meeting_is_deputy(const weft_meeting_t *meeting)
 /* The mark comes first: from the change of state on, this member may work. */
 bool weft_meeting_take(const weft_meeting_t *meeting)
 {
-    slot_t *slot = slot_of_member(meeting);
-    unsigned before = atomic_exchange(mark_of(meeting, meeting->member), MARK_INSIDE);
-    unsigned long long word = atomic_load(&slot->word);
-    count_t count;
-    do {
-        count = unpack_call(word);
-        if (count.state != WEFT_MEETING_HANDED) {
-            atomic_store(mark_of(meeting, meeting->member), before);
-            return false;
-        }
-        count.state = WEFT_MEETING_GATHERED;
-    } while (!atomic_compare_exchange_weak(&slot->word, &word, meeting_pack_call(&count)));
+    atomic_uint *mark = mark_of(meeting, meeting->member);
+    unsigned before = atomic_exchange(mark, MARK_INSIDE);
+    if (replace(meeting, WEFT_MEETING_HANDED, WEFT_MEETING_HANDED, WEFT_MEETING_GATHERED) !=
+        WEFT_MEETING_HANDED) {
+        atomic_store(mark, before);
+        return false;
+    }
     learn_deputy(meeting->board, weft_meeting_is_deputy(meeting));
     return true;
 }
