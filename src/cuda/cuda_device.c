@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/memory.h"
 #include "base/mps_program.h"
+#include "base/text_hash.h"
 #include "mpi.h"
 
 #include <string.h>
@@ -74,13 +75,10 @@ uint64_t wefti_mps_of_number(weft_cu_device_t number)
 {
     int by_mps = 0;
     const char *folder = weft_environment(WEFT_MPS_PIPES);
-    uint64_t name = 5381;
     if (wefti_cu.cuDeviceGetAttribute(&by_mps, WEFT_CU_DEVICE_BY_MPS, number) != WEFT_CU_SUCCESS ||
         by_mps == 0)
         return 0;
-    for (const char *at = folder == NULL ? WEFT_MPS_PIPES_DEFAULT : folder; *at != '\0'; at++)
-        name = name * 33 + (unsigned char)*at;
-    return name | 1;
+    return weft_text_hash(folder == NULL ? WEFT_MPS_PIPES_DEFAULT : folder) | 1U;
 }
 
 static int create_device(weft_cu_context_t context, unsigned long long id, weft_device_t **out)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/memory.h"
+#include "base/text_hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,13 +58,9 @@ void wefti_hub_release_values(void)
         weft_free(WEFT_ELEMENT(link, hub_fence_t, link));
 }
 
-/* FNV-1a */
 static weft_list_t *bucket_of(const char *key)
 {
-    uint32_t hash = 2166136261U;
-    for (const char *c = key; *c != '\0'; c++)
-        hash = (hash ^ (uint8_t)*c) * 16777619U;
-    return &buckets[hash % BUCKETS];
+    return &buckets[weft_text_hash(key) % BUCKETS];
 }
 
 static hub_value_t *find_value(const char *key)

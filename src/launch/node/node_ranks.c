@@ -161,14 +161,16 @@ static int add_start(const wl_node_ranks_t *node, int index, wl_variables_t *env
     return wl_pmix_server_extend_environment(&node->pmix, index, environment);
 }
 
-static int devices_here(void)
+/* Are there so many devices? */
+static bool are_devices_here(int count)
 {
-    int count = 0;
     char path[32];
-    do {
-        snprintf(path, sizeof(path), "/dev/nvidia%d", count);
-    } while (access(path, F_OK) == 0 && ++count < 64);
-    return count;
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "/dev/nvidia%d", i);
+        if (access(path, F_OK) != 0)
+            return false;
+    }
+    return true;
 }
 
 static bool is_mps_here(const wl_variables_t *environment)
@@ -187,16 +189,16 @@ static const char *connections_for(int ranks, bool is_mps)
 {
     if (is_mps)
         return ranks <= 12 ? "8" : ranks <= 24 ? "4" : NULL;
-    return ranks <= devices_here() ? "16" : NULL;
+    return are_devices_here(ranks) ? "16" : NULL;
 }
 
 static int add_connections(const wl_node_ranks_t *node, wl_variables_t *environment)
 {
     const char *name = "CUDA_DEVICE_MAX_CONNECTIONS";
-    const char *connections = connections_for(node->ours->count, is_mps_here(environment));
-    if (connections == NULL || wl_variables_get(environment, name) != NULL)
+    if (wl_variables_get(environment, name) != NULL)
         return MPI_SUCCESS;
-    return wl_variables_set(environment, name, connections);
+    const char *connections = connections_for(node->ours->count, is_mps_here(environment));
+    return connections == NULL ? MPI_SUCCESS : wl_variables_set(environment, name, connections);
 }
 
 static int start_rank(wl_node_ranks_t *node, int index, int in)
