@@ -42,14 +42,7 @@ daemon) agent h2 "kill -9 $(agent h2 "grep -lsa weftd /proc/[0-9]*/comm | cut -d
 esac
 wait $job
 await $$ said sh -c '[ $(grep -c ^end calls) -eq 2 ]'
-for host in h1 h2; do
-    tries=0
-    while left=$(agent $host "grep -lsaP '^sleep\\x00$2' /proc/[0-9]*/cmdline; ls -d /tmp/weft-* 2>/dev/null"); [ -n "$left" ] && [ $tries -lt 50 ]; do
-        sleep 0.2
-        tries=$((tries + 1))
-    done
-    echo "left on $host: $left."
-done
+sh left sleep h1 h2
 EOT
 for killed in mpirun daemon; do
     rm -f ready.*

@@ -67,7 +67,7 @@ try:
 except ConnectionResetError:
     print(0)
 EOT
-port=$($python -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(PYTHON=$python; free_port)
 meeting="env WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port"
 $meeting RANK=0 timeout 50 ./ranks_alone >job_out 2>&1 &
 rank0=$!

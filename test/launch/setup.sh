@@ -32,6 +32,20 @@ expect() {
     [ $got -eq "$expected" ] || fail "exit code $got, expected $expected: $*: $(head -c 300 err)"
 }
 
+# A port below those that the kernel gives to connections, which other tests make meanwhile.
+free_port() {
+    ${PYTHON:-python3} -c '
+import random, socket
+while True:
+    port = random.randrange(20000, 30000)
+    try:
+        socket.socket().bind(("127.0.0.1", port))
+        break
+    except OSError:
+        continue
+print(port)'
+}
+
 # expect_text FILE PATTERN
 expect_text() {
     grep -q -e "$2" "$1" || fail "no \"$2\" in $1: $(head -c 300 "$1")"

@@ -70,7 +70,7 @@ expect 0 "$MPIRUN" -n 2 "$MPIRUN" -n 2 python3 meet.py
 
 # Two nodes, each with an mpirun: ranks of MPI and the variables
 "$MPICC" -O1 -Wall -Wextra -o ranks_alone "$SOURCE/test/launch/ranks_alone.c" || exit 1
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 # nodes WORD...: what each prints goes to out.NODE, its exit code to code.NODE
 nodes() {
     for node in 0 1; do

@@ -12,20 +12,6 @@ for program in coll/reductions pt2pt/matching comm/parts start/sessions; do
 done
 build ranks_alone "$SOURCE/test/launch/ranks_alone.c"
 
-# A port below those that the kernel gives to connections, which other tests make meanwhile.
-free_port() {
-    $PYTHON -c '
-import random, socket
-while True:
-    port = random.randrange(20000, 30000)
-    try:
-        socket.socket().bind(("127.0.0.1", port))
-        break
-    except OSError:
-        continue
-print(port)'
-}
-
 # start RANK SIZE COMMAND...: in the background; its exit code goes to code.RANK
 start() {
     rank=$1 size=$2

@@ -22,7 +22,7 @@ expect_text err 'rank 1 .* has ended without MPI_Finalize'
 expect 1 "$run" --standalone --no-python --nproc-per-node 2 ./ranks_alone abort 1
 expect_text err 'MPI_Abort was called with error code 7'
 
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 for node in 0 1; do
     timeout 60 "$run" --nnodes 2 --node-rank $node --master-addr localhost --master-port "$port" --no-python --nproc-per-node 2 \
         ./reductions >agent.$node 2>&1 || echo "ended with $?" >>agent.$node &
@@ -51,7 +51,7 @@ EOT
 library=$BUILD/.libs/libmpi_abi.so.1
 for order in first last; do
     expect 0 "$run" --standalone --nproc-per-node 3 both.py $order "$library"
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=$(free_port)
     for rank in 0 1 2; do
         RANK=$rank WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port timeout 60 "$(dirname "$run")/python" both.py $order "$library" \
             >by_hand.$rank 2>&1 || echo "ended with $?" >>by_hand.$rank &
