@@ -38,6 +38,7 @@ static const weft_link_ops_t ofi_link = {
     .traffic = &ofi_traffic,
     .send = wefti_ofi_send,
     .reserve = wefti_ofi_reserve,
+    .store = weft_plain_store,
     .commit = wefti_ofi_commit,
     .flush = weft_no_flush,
     .throttle = wefti_ofi_throttle,

@@ -60,6 +60,7 @@ static weft_traffic_t lost_traffic = {.name = "lost"};
 static const weft_link_ops_t lost_link = {.traffic = &lost_traffic,
                                           .send = refuse_packet,
                                           .reserve = refuse_room,
+                                          .store = weft_plain_store,
                                           .commit = refuse_commit,
                                           .flush = weft_no_flush,
                                           .throttle = ignore_throttle};

@@ -23,6 +23,16 @@
 
 enum { LINE = 64, PAGE = 4096, SHORT_PIECE = 16384, PIECES_LEFT = 8 };
 
+static void pack_piece(const weft_send_t *send, void *room, size_t bytes)
+{
+    const weft_send_args_t *args = &send->args;
+    weft_endpoint_t *endpoint = send->endpoint;
+    if (args->type->is_dense)
+        endpoint->link->store(endpoint, room, (const char *)args->buf + send->sent, bytes);
+    else
+        weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
+}
+
 /* ---- streams ---- */
 
 /* Long packets cost less. But while the first one is filled, or the last one emptied, the other
@@ -40,14 +50,13 @@ static size_t bytes_of_piece(const weft_send_t *send)
 
 bool wefti_stream_push(weft_send_t *send)
 {
-    const weft_send_args_t *args = &send->args;
     weft_endpoint_t *endpoint = send->endpoint;
     while (send->sent < send->ready) {
         size_t bytes = bytes_of_piece(send);
         void *room = endpoint->link->reserve(endpoint, bytes);
         if (room == NULL)
             return false;
-        weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
+        pack_piece(send, room, bytes);
         weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
         endpoint->link->commit(endpoint, &header);
         send->sent += bytes;
@@ -80,7 +89,7 @@ static bool push_packet(weft_send_t *send)
         return false;
     if (is_first)
         end.sent_ns = weft_clock_ns();
-    weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
+    pack_piece(send, room, bytes);
     if (is_first)
         memcpy(room + bytes, &end, sizeof(end));
     weft_header_t header = weft_header(is_first ? WEFT_PACKET_EAGER_FIRST : WEFT_PACKET_EAGER_NEXT,

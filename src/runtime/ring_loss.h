@@ -5,7 +5,8 @@
  * samples counts for all that came meanwhile: what a page fault or another process adds to one of
  * them must not buy a large ring, whose pages cost up to two milliseconds. Where the small ring is
  * fast, a large one makes messages some 10 % faster still (Zen 5: 1 MiB at 52 and 60 GB/s in both
- * directions), so it comes after some 100 MiB.
+ * directions), and long ones a third where it is fast since data are not simply cached (Zen 4,
+ * claimed as store_choice.h says: 64 KiB at 23 and 33 GB/s). So it comes after some 100 MiB.
  *
  * One of these belongs to one side of a channel, or to a member of a wall; no thread safety.
  */
@@ -37,9 +38,9 @@ static inline bool weft_ring_loss_is_sample(weft_ring_loss_t *loss, size_t bytes
            ++loss->packets % WEFT_PACKETS_A_SAMPLE == 0;
 }
 
-/** Its data were copied in or out in `ns`. Returns the ns that were lost since the last time that
- * it was not 0. */
-int64_t weft_ring_loss_of_sample(weft_ring_loss_t *loss, size_t bytes, int64_t ns);
+/** Its data, which are simply cached or not, were copied in or out in `ns`. Returns the ns that
+ * were lost since the last time that it was not 0. */
+int64_t weft_ring_loss_of_sample(weft_ring_loss_t *loss, size_t bytes, int64_t ns, bool is_cached);
 
 /** `bytes` bytes were read from the sender's memory in `ns`, since the ring is slow on one side.
  * Returns the ns that were lost. */

@@ -56,6 +56,7 @@ static const weft_link_ops_t self_link = {
     .traffic = &self_traffic,
     .send = self_send,
     .reserve = self_reserve,
+    .store = weft_plain_store,
     .commit = self_commit,
     .flush = weft_no_flush,
     .throttle = self_throttle,

@@ -6,110 +6,139 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 4,     /* of a round, and of a try: the fastest counts, as others were disturbed */
-    APART_FIRST = 2, /* packets between samples of the first round, */
-    APART = 32,      /* and of later ones */
-    SLOW = 100,      /* ns per KiB of both copies: faster ones are left as they are */
-    GAP_FIRST = 256, /* packets between tries; twice as many after each, up to */
-    GAP_MOST = 65536,
+    SAMPLES = 4,        /* of a round, and of a try: the fastest counts, as others were disturbed */
+    APART_FIRST = 2,    /* packets between samples of the first round, */
+    APART_SETTLING = 4, /* before those of a try, */
+    APART = 32,         /* and of later rounds */
+    SLOW = 64,          /* ns per KiB of both copies: faster ones are left as they are */
+    GAP_FIRST = 8,      /* laps between tries; twice as many after each, up to */
+    GAP_MOST = 512,
 };
 
-/* The other way has to take so much less, or the two take turns. */
+/* Another way has to take so much less, or the two take turns. */
 static const float worth = 0.8F;
 
-void weft_store_open(weft_store_choice_t *choice)
+/* If so much more is taken than in the round before, the cores have moved. */
+static const float is_unlike = 2;
+
+static const char *const names[WEFT_STORES] = {"cached", "claimed", "nontemporal"};
+
+static unsigned bit(weft_store_t way)
 {
-    const char *ways = weft_config.STORES;
-    *choice = (weft_store_choice_t){.left = APART_FIRST, .apart = APART_FIRST, .gap = GAP_FIRST};
-    choice->is_fixed = weft_copy_nontemporal == NULL || strcmp(ways, "auto") != 0;
-    if (choice->is_fixed)
-        choice->left = 0; /* so none is measured for a long time */
-    if (weft_copy_nontemporal != NULL && strcmp(ways, "nontemporal") == 0)
-        choice->way = WEFT_STORE_NONTEMPORAL;
+    return 1u << way;
 }
 
-static weft_store_t other_than(weft_store_t way)
+void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
 {
-    return way == WEFT_STORE_CACHED ? WEFT_STORE_NONTEMPORAL : WEFT_STORE_CACHED;
+    if (weft_copy_nontemporal == NULL)
+        ways &= ~bit(WEFT_STORE_NONTEMPORAL);
+    *choice = (weft_store_choice_t){.way = WEFT_STORE_CACHED,
+                                    .ways = ways,
+                                    .untried = ways & ~bit(WEFT_STORE_CACHED),
+                                    .lap = lap,
+                                    .settling = lap, /* its pages are touched */
+                                    .left = APART_FIRST,
+                                    .apart = APART_FIRST,
+                                    .gap = GAP_FIRST * lap};
+    if (strcmp(weft_config.STORES, "auto") == 0 && choice->untried != 0)
+        return;
+    choice->left = 0; /* so none is measured for a long time */
+    choice->ways = 0;
+    for (int way = 0; way < WEFT_STORES; way++) {
+        if ((ways & bit(way)) != 0 && strcmp(weft_config.STORES, names[way]) == 0)
+            choice->way = way;
+    }
 }
 
-static float sum(weft_store_cost_t cost)
+static void turn_to(weft_store_choice_t *choice, weft_store_t way)
 {
-    return cost.write + cost.read;
-}
-
-static void turn(weft_store_choice_t *choice)
-{
-    choice->known = choice->least;
-    choice->way = other_than(choice->way);
+    choice->way = way;
     choice->samples = 0;
+    choice->settling = choice->lap;
 }
 
-static void begin_try(weft_store_choice_t *choice)
+static void try_next(weft_store_choice_t *choice)
 {
-    turn(choice);
+    unsigned some = choice->untried != 0 ? choice->untried : choice->ways & ~bit(choice->way);
+    do
+        choice->tried = (choice->tried + 1) % WEFT_STORES;
+    while ((some & bit(choice->tried)) == 0);
+    choice->untried &= ~bit(choice->tried);
+    choice->held = choice->way;
     choice->is_try = true;
-    choice->left = 1;
+    turn_to(choice, choice->tried);
 }
 
-/* Is the way that was tried the better one? */
-static bool is_better(const weft_store_choice_t *choice)
-{
-    return choice->way == WEFT_STORE_NONTEMPORAL ? sum(choice->least) < worth * sum(choice->known)
-                                                 : choice->least.read < worth * choice->known.read;
-}
-
-/* Cached stores after others are on trial: if they turn out to be slow, the next try comes at
- * once. */
 static void end_try(weft_store_choice_t *choice)
 {
-    bool is_taken = is_better(choice);
+    bool is_better = choice->least < worth * choice->usual;
     choice->is_try = false;
-    if (!is_taken)
-        turn(choice);
-    if ((!is_taken || choice->way == WEFT_STORE_NONTEMPORAL) && choice->gap < GAP_MOST)
+    if (is_better) {
+        choice->untried = choice->ways & ~bit(choice->way) & ~bit(choice->held);
+        choice->usual = choice->least;
+        choice->samples = 0;
+    } else {
+        turn_to(choice, choice->held);
+    }
+    if (choice->untried == 0 && choice->gap < GAP_MOST * choice->lap)
         choice->gap *= 2;
-    bool is_on_trial = is_taken && choice->way == WEFT_STORE_CACHED;
-    choice->next_try = choice->packets + (is_on_trial ? 0 : choice->gap);
-    choice->samples = 0;
+    choice->next_try = choice->bytes + (choice->untried == 0 ? choice->gap : 0);
 }
 
 void weft_store_restart(weft_store_choice_t *choice)
 {
     if (choice->is_try)
-        turn(choice);
+        turn_to(choice, choice->held);
     choice->is_try = false;
     choice->samples = 0;
-    choice->next_try = choice->packets + choice->gap;
+    choice->next_try = choice->bytes + choice->gap;
 }
 
 static void end_round(weft_store_choice_t *choice)
 {
-    bool is_slow = choice->way == WEFT_STORE_NONTEMPORAL || sum(choice->least) > SLOW;
+    bool is_first = choice->usual == 0;
+    if (!is_first && choice->least > is_unlike * choice->usual) {
+        choice->untried = choice->ways & ~bit(choice->way);
+        choice->next_try = choice->bytes;
+    }
+    choice->usual = choice->least;
     choice->samples = 0;
     choice->apart = APART;
-    choice->left = APART;
-    if (is_slow && (int32_t)(choice->packets - choice->next_try) >= 0)
-        begin_try(choice);
+    if (choice->least > SLOW && choice->bytes >= choice->next_try)
+        try_next(choice);
 }
 
 bool weft_store_is_keen(const weft_store_choice_t *choice)
 {
-    return !choice->is_fixed && (choice->is_try || choice->apart == APART_FIRST);
+    return choice->ways != 0 &&
+           (choice->is_try || choice->settling > 0 || choice->apart == APART_FIRST);
 }
 
-void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost)
+/* Is the memory as the way leaves it? Samples before that do not count. */
+static bool has_settled(weft_store_choice_t *choice, size_t bytes)
 {
-    choice->packets += choice->is_try ? 1 : choice->apart;
-    if (choice->is_fixed)
+    bool has = choice->settling == 0;
+    choice->settling -= bytes < choice->settling ? bytes : choice->settling;
+    return has;
+}
+
+void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t bytes)
+{
+    float sum = cost.write + cost.read;
+    choice->bytes += bytes;
+    if (choice->ways == 0)
         return;
-    choice->left = choice->is_try ? 1 : choice->apart;
-    if (choice->samples == 0 || sum(cost) < sum(choice->least))
-        choice->least = cost;
-    if (++choice->samples < SAMPLES)
+    if (!has_settled(choice, bytes)) {
+        choice->left = APART_SETTLING;
         return;
-    if (choice->is_try)
-        end_try(choice);
-    else
-        end_round(choice);
+    }
+    if (choice->samples == 0 || sum < choice->least)
+        choice->least = sum;
+    if (++choice->samples == SAMPLES) {
+        if (choice->is_try)
+            end_try(choice);
+        else
+            end_round(choice);
+    }
+    choice->left = choice->settling > 0 ? APART_SETTLING : choice->is_try ? 1 : choice->apart;
 }

@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a writer stores data into shared memory that other cores read: through the caches, or past
- * them (base/copy.h). A reader on a core that shares a cache with the writer's takes lines out of
- * that cache at 20 GB/s and more. One that shares none has to fetch each line from the cache of the
- * other core, where it was changed last, and few of these transfers are on their way at a time: on
- * a Zen 4, 2.2 GB/s from one group of cores to the next one. Lines that were stored past the caches
- * come from memory, which the processor fetches ahead: 15 to 23 GB/s there, whatever the distance.
+ * How a writer stores data into shared memory that other cores read. There are three ways:
  *
- * The distance is not known: virtual machines do not tell, and move their cores. So the writer
- * learns it. It measures one of some tens of long packets, and the reader shows what reading that
- * one took. Where both copies together are slow, the writer tries the other way for a few packets.
- * While it stores past the caches, it tries now and then whether readers would be faster with
- * cached data, which says that the cores are near; its own stores say nothing then, since the lines
- * are not in its cache yet.
+ * cached        Through the caches. A reader that shares a cache with the writer takes lines out of
+ *               the writer's cache at 40 GB/s and more. But where the memory is used again before
+ *               both cores have dropped its lines, the writer has to take each one back from a core
+ *               that holds a copy of it, and that is slow: on a Zen 4, 7 ns a line in one group of
+ *               cores, 30 ns between two groups, one line after the other.
+ * claimed       The same, and before the reader reads a line it stores a byte there, which makes
+ *               the line its own. A line that another core has changed is taken from it in 1 to 2
+ *               ns on that Zen 4. The byte is the one that the line begins with; the writer leaves
+ *               it a second time, behind the data. For memory with one reader.
+ * nontemporal   Past the caches (base/copy.h). Where the two cores share no cache, the reader would
+ *               have to fetch each line from the cache of the other core, at 2.2 GB/s on that Zen
+ *               4. Lines that were stored past the caches come from memory, which the processor
+ *               fetches ahead: 15 to 23 GB/s there, whatever the distance.
+ *
+ * Which one is the fastest depends on the processor, on the distance of the cores, which virtual
+ * machines do not tell and change, and on the memory. So the writer learns it. It measures one of
+ * some tens of long packets, and the reader shows what reading that one took. Where both together
+ * are slow, the writer tries another way. What a way takes shows once all of the memory has been
+ * used so: a try begins with a lap through it, without samples. All ways are tried at first, and
+ * again when another one has become the better one; later one after the other now and then.
  *
  * One of these belongs to one writer; no thread safety.
  */
@@ -27,6 +36,7 @@
 
 typedef enum weft_store {
     WEFT_STORE_CACHED,
+    WEFT_STORE_CLAIMED,
     WEFT_STORE_NONTEMPORAL,
     WEFT_STORES,
 } weft_store_t;
@@ -40,19 +50,24 @@ typedef struct weft_store_cost {
 
 typedef struct weft_store_choice {
     weft_store_t way;
-    bool is_fixed;  /* by the user, or there is one way only */
-    bool is_try;    /* of the other way; `way` is that one */
-    unsigned left;  /* long packets up to the next that is measured, it included */
-    unsigned apart; /* so many are between two samples */
-    uint32_t packets, next_try, gap;
-    int samples;             /* of this round or try; */
-    weft_store_cost_t least; /* the fastest of them */
-    weft_store_cost_t known; /* of the other way, at its last round; during a try */
+    unsigned ways;               /* that may be taken, a bit each; 0: there is no choice */
+    unsigned untried;            /* of them, since `way` was taken */
+    size_t lap;                  /* bytes of the memory */
+    size_t settling;             /* bytes to be stored before samples count */
+    unsigned left;               /* long packets up to the next that is measured, it included */
+    unsigned apart;              /* so many are between two samples */
+    weft_store_t tried;          /* last, or now: */
+    bool is_try;                 /* of `way`; if it is in vain, */
+    weft_store_t held;           /* this one goes on, which took */
+    float usual;                 /* so much, ns per KiB of both copies, in its last round */
+    size_t bytes, next_try, gap; /* stored so far; at which the next try begins */
+    int samples;                 /* of this round or try; */
+    float least;                 /* of the fastest of them, as `usual` */
 } weft_store_choice_t;
 
-/** The way that weft_config.STORES names, or cached, to be learnt: at first, and again when the
- * memory is another one. */
-void weft_store_open(weft_store_choice_t *choice);
+/** The way that weft_config.STORES names, if it is one of `ways` (a bit for each weft_store_t), or
+ * cached, to be learnt: at first, and again when the memory is another one. `lap`: its bytes. */
+void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap);
 
 /** Is this long packet to be measured, or is what the last one took to be looked at? */
 static inline bool weft_store_is_sample(weft_store_choice_t *choice)
@@ -63,14 +78,15 @@ static inline bool weft_store_is_sample(weft_store_choice_t *choice)
 /** Are samples to be close together, since little is known, or since a try costs time? */
 bool weft_store_is_keen(const weft_store_choice_t *choice);
 
-/** The packet that was measured cost so much; this may change the way. */
-void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost);
+/** The packet that was measured cost so much; this may change the way. `bytes`: that were stored
+ * since the last such call. */
+void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t bytes);
 
 /** What is measured now is unlike what was: the samples of this round count no more, and a try is
  * in vain. */
 void weft_store_restart(weft_store_choice_t *choice);
 
-/** Copy any number of bytes so. */
+/** Copy any number of bytes so; without the bytes for claims. */
 static inline void weft_store_copy(weft_store_t way, void *to, const void *from, size_t bytes)
 {
     if (way == WEFT_STORE_NONTEMPORAL)

@@ -2,11 +2,19 @@
 /* Functions for those entries of the tables that a transport has no use for. */
 #include "runtime/transport.h"
 
+#include "base/copy.h"
+
 #include "mpi.h"
 
 void weft_no_flush(weft_endpoint_t *endpoint)
 {
     (void)endpoint;
+}
+
+void weft_plain_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes)
+{
+    (void)endpoint;
+    weft_copy(room, from, bytes);
 }
 
 /* ---- memory of a peer ---- */

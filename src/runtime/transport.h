@@ -117,6 +117,9 @@ struct weft_link_ops {
      *  sends it. It is the transport's memory, and no other call to any endpoint of the transport
      * may come between the two. NULL: no room; call again after progress. */
     void *(*reserve)(weft_endpoint_t *endpoint, size_t bytes);
+    /** Copy `bytes` bytes into that room, as is best for the one who reads them there: contiguous
+     *  data, as an alternative to filling it otherwise. */
+    void (*store)(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes);
     /** Send what was reserved; header->bytes is what was reserved. There is always room for it; a
      *  peer that is lost is reported as with `send`. */
     void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
@@ -129,6 +132,7 @@ struct weft_link_ops {
 };
 
 void weft_no_flush(weft_endpoint_t *endpoint);
+void weft_plain_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes);
 
 /** Send what is held back for this peer, if anything can be. */
 static inline void weft_endpoint_flush(weft_endpoint_t *endpoint)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/wall_place.h"
 
+#include "base/claims.h"
+
 enum {
     PAGE = 4096,
     RING_LEAST = 64 * 1024,
@@ -25,9 +27,21 @@ size_t weft_wall_ring_bytes(int ranks, size_t bytes)
     return ring < RING_LEAST ? 0 : ring;
 }
 
+static size_t claims_bytes(size_t ring_bytes)
+{
+    return ring_bytes / WEFT_CLAIM_LINE;
+}
+
+static size_t rings_of(int ranks)
+{
+    return WEFT_WALLS * (size_t)ranks;
+}
+
 size_t weft_walls_bytes(int ranks, size_t ring_bytes)
 {
-    return ring_bytes == 0 ? 0 : posts_bytes(ranks) + WEFT_WALLS * (size_t)ranks * ring_bytes;
+    return ring_bytes == 0
+               ? 0
+               : posts_bytes(ranks) + rings_of(ranks) * (ring_bytes + claims_bytes(ring_bytes));
 }
 
 weft_strip_t *weft_wall_strip(int wall, int local_rank)
@@ -36,8 +50,24 @@ weft_strip_t *weft_wall_strip(int wall, int local_rank)
     return &strips[(size_t)wall * (size_t)weft_wall_place.ranks + (size_t)local_rank];
 }
 
+static size_t index_of(int wall, int local_rank)
+{
+    return (size_t)local_rank * WEFT_WALLS + (size_t)wall;
+}
+
+static char *rings(void)
+{
+    return (char *)weft_wall_place.memory + posts_bytes(weft_wall_place.ranks);
+}
+
 char *weft_wall_ring(int wall, int local_rank)
 {
-    char *rings = (char *)weft_wall_place.memory + posts_bytes(weft_wall_place.ranks);
-    return rings + ((size_t)local_rank * WEFT_WALLS + (size_t)wall) * weft_wall_place.ring_bytes;
+    return rings() + index_of(wall, local_rank) * weft_wall_place.ring_bytes;
+}
+
+char *weft_wall_claims(int wall, int local_rank)
+{
+    size_t bytes = weft_wall_place.ring_bytes;
+    return rings() + rings_of(weft_wall_place.ranks) * bytes +
+           index_of(wall, local_rank) * claims_bytes(bytes);
 }

@@ -11,6 +11,7 @@
 #define WEFT_RUNTIME_WALL_PLACE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,10 @@ typedef struct weft_post {
     uint64_t stamp;
     union {
         char data[WEFT_POST_DATA];
-        uint64_t offset;
+        struct {
+            uint64_t offset;
+            bool has_claims; /* for its lines (base/claims.h) */
+        };
     };
 } weft_post_t;
 
@@ -69,5 +73,7 @@ size_t weft_walls_bytes(int ranks, size_t ring_bytes);
 weft_strip_t *weft_wall_strip(int wall, int local_rank);
 /** Begins with a page. */
 char *weft_wall_ring(int wall, int local_rank);
+/** The claims of its lines. */
+char *weft_wall_claims(int wall, int local_rank);
 
 #endif

@@ -4,9 +4,22 @@
 #include "base/log.h"
 #include "base/pages.h"
 
+static void open_stores(weft_channel_out_t *out)
+{
+    static const unsigned cached = 1u << WEFT_STORE_CACHED, claimed = 1u << WEFT_STORE_CLAIMED,
+                          nontemporal = 1u << WEFT_STORE_NONTEMPORAL;
+    size_t lap = (size_t)out->channel.units * WEFT_DATA_UNIT;
+    bool lacks_large = out->channel.large != NULL;
+    for (int i = 0; i < WEFT_STORE_LONGEST; i++)
+        weft_store_open(&out->stores[i], cached | claimed | nontemporal, lap);
+    weft_store_open(&out->stores[WEFT_STORE_LONGEST], lacks_large ? cached : cached | nontemporal,
+                    lap);
+}
+
 static void use_large(weft_channel_t *channel)
 {
     channel->data = channel->large;
+    channel->claims = channel->large_claims;
     channel->units = channel->large_units;
     channel->large = NULL;
 }
@@ -19,7 +32,7 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
                                 .units_limit = channel->units,
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,
                                 .is_throttled = is_throttled};
-    weft_store_open(&out->store);
+    open_stores(out);
 }
 
 void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel)
@@ -29,13 +42,14 @@ void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel)
 
 void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
 {
+    in->is_claimed = (marks & WEFT_CLAIMED) != 0;
     in->is_measured = (marks & WEFT_MEASURED) != 0;
     in->is_slow = (marks & WEFT_RING_SLOW) != 0;
     if ((marks & WEFT_IN_LARGE) == 0 || in->channel.large == NULL)
         return;
     weft_map_pages(in->channel.large, (size_t)in->channel.large_units * WEFT_DATA_UNIT);
     use_large(&in->channel);
-    in->heeds = WEFT_MEASURED;
+    in->heeds = WEFT_MEASURED | WEFT_CLAIMED;
 }
 
 /* A slice of the large ring is touched when as much was lost as the one before took. */
@@ -55,7 +69,8 @@ static void prepare_slice(weft_channel_out_t *out)
     WEFT_LOG(WEFT_DEBUG, "shm", "changing over to a ring of %u KiB: %.3f ms were lost without it",
              channel->large_units * WEFT_DATA_UNIT / 1024, (double)out->enlarge_at_ns * 1e-6);
     use_large(channel);
-    weft_store_open(&out->store);
+    open_stores(out);
+    out->measures = NULL;
     out->mark = WEFT_IN_LARGE;
 }
 
@@ -75,7 +90,9 @@ void weft_channel_note_filled(weft_channel_out_t *out, size_t bytes)
 {
     if (out->channel.large == NULL)
         return;
-    out->lost_ns += weft_ring_loss_of_sample(&out->loss, bytes, weft_clock_ns() - out->reserved_ns);
+    out->lost_ns +=
+        weft_ring_loss_of_sample(&out->loss, bytes, weft_clock_ns() - out->reserved_ns,
+                                 weft_channel_choice(out, bytes)->way == WEFT_STORE_CACHED);
     if (out->loss.samples == 0)
         out->mark = out->loss.is_fast ? 0 : WEFT_RING_SLOW;
 }
@@ -95,49 +112,67 @@ void weft_channel_refresh(weft_channel_out_t *out)
 /* Has the receiver shown what reading the packet took that was measured last? */
 static bool take_cost(weft_channel_out_t *out)
 {
+    weft_store_choice_t *choice = out->measures;
+    uint32_t *units_at = &out->units_at[choice - out->stores];
     uint32_t shown = atomic_load_explicit(&out->channel.credit->read_cost, memory_order_relaxed);
     if (shown >> 16 != (out->measured & 0xffff))
         return false;
-    out->awaits_cost = false;
-    weft_store_note(&out->store, (weft_store_cost_t){out->write_cost, (float)(shown & 0xffff)});
+    weft_store_note(choice, (weft_store_cost_t){out->write_cost, (float)(shown & 0xffff)},
+                    (size_t)(out->units_sent - *units_at) * WEFT_DATA_UNIT);
+    *units_at = out->units_sent;
+    out->measures = NULL;
     return true;
 }
 
-static __attribute__((noinline)) uint32_t fill_sample(weft_channel_out_t *out, void *to,
-                                                      const void *payload, size_t bytes)
+/* What was measured last is counted first, which may change the way: so one packet does not do
+ * both. */
+static __attribute__((noinline)) void store_sample(weft_channel_out_t *out, void *to,
+                                                   const void *from, size_t bytes)
 {
-    bool is_measured = !out->awaits_cost;
-    if (out->awaits_cost && !take_cost(out))
-        out->store.left = 1;
-    int64_t began_ns = is_measured ? weft_clock_ns() : 0;
-    weft_store_copy(out->store.way, to, payload, bytes);
-    if (!is_measured)
-        return 0;
+    weft_store_choice_t *choice = weft_channel_choice(out, bytes), *measures = out->measures;
+    weft_store_t way = choice->way;
+    if (measures != NULL) {
+        if (!take_cost(out) || measures != choice)
+            choice->left = 1;
+        weft_store_copy(way, to, from, bytes);
+        return;
+    }
+    int64_t began_ns = weft_clock_ns();
+    weft_store_copy(way, to, from, bytes);
     out->write_cost = weft_store_per_kib(weft_clock_ns() - began_ns, bytes);
-    out->store.left = 1;
-    out->awaits_cost = true;
+    choice->left = 1;
+    out->measures = choice;
     out->measured++;
-    return WEFT_MEASURED;
+    out->sample_mark = WEFT_MEASURED;
 }
 
-/* In the first lap both ranks touch pages for the first time. */
-static bool has_warmed_up(weft_channel_out_t *out)
+void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, size_t bytes)
 {
-    out->is_warm = out->is_warm || out->units_sent > out->channel.units;
-    if (!out->is_warm)
-        out->store.left = 1;
-    return out->is_warm;
-}
-
-uint32_t weft_channel_fill(weft_channel_out_t *out, void *to, const void *payload, size_t bytes)
-{
-    uint32_t mark = 0;
-    if (weft_store_is_sample(&out->store) && has_warmed_up(out))
-        mark = fill_sample(out, to, payload, bytes);
+    weft_store_choice_t *choice = weft_channel_choice(out, bytes);
+    if (weft_store_is_sample(choice))
+        store_sample(out, to, from, bytes);
     else
-        weft_store_copy(out->store.way, to, payload, bytes);
-    weft_channel_is_filled(out, bytes);
-    return mark;
+        weft_store_copy(choice->way, to, from, bytes);
+}
+
+uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes)
+{
+    uint32_t marks = out->sample_mark, lines = weft_channel_units(bytes);
+    out->sample_mark = 0;
+    if (weft_channel_choice(out, bytes)->way != WEFT_STORE_CLAIMED)
+        return marks;
+    uint32_t at = (out->units_sent + out->reserved_units - lines) & (out->channel.units - 1);
+    weft_claims_leave(out->channel.claims + at, out->channel.data + (size_t)at * WEFT_DATA_UNIT,
+                      lines);
+    return marks | WEFT_CLAIMED;
+}
+
+void weft_channel_claim(weft_channel_in_t *in, const void *payload, size_t bytes)
+{
+    size_t at = (size_t)((const char *)payload - in->channel.data);
+    weft_claims_take(in->channel.claims + at / WEFT_DATA_UNIT, in->channel.data + at,
+                     weft_channel_units(bytes));
+    in->is_claimed = false;
 }
 
 void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns)
@@ -148,4 +183,10 @@ void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns)
     in->measured++;
     atomic_store_explicit(&in->channel.credit->read_cost, in->measured << 16 | shown,
                           memory_order_relaxed);
+}
+
+void weft_channel_count_stores(const weft_channel_out_t *out, int learnt[WEFT_STORES])
+{
+    for (int i = 0; i < WEFT_STORE_SIZES; i++)
+        learnt[out->stores[i].way] += out->stores[i].usual > 0;
 }

@@ -6,6 +6,7 @@
  *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, about twice a core's own cache
+ *   claims | a byte for each unit of data, and of large (base/claims.h)
  *   credit | slots taken | units taken | throttled | mutual | asks | read cost | lost ns |
  *            by the receiver
  *
@@ -28,6 +29,7 @@
 #define WEFT_SHM_CHANNEL_H
 
 #include "runtime/transport.h"
+#include "base/claims.h"
 #include "base/clock.h"
 #include "shm/mutual_path.h"
 #include "runtime/ring_loss.h"
@@ -50,12 +52,19 @@ enum {
     WEFT_SLICE_UNITS = 1024,  /* of the large ring, whose pages are touched at a time: 64 KiB */
     WEFT_IN_LARGE = 1 << 23,  /* mark of a packet after that, among its bytes */
     WEFT_RING_SLOW = 1 << 22, /* of one before that, from a sender that finds its ring slow */
-    WEFT_MEASURED = 1 << 21,  /* of one whose reading is to be measured (weft_channel_fill) */
-    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW | WEFT_MEASURED,
+    WEFT_MEASURED = 1 << 21,  /* of one whose reading is to be measured (weft_channel_store) */
+    WEFT_CLAIMED = 1 << 20,   /* of one whose lines the receiver claims (weft_channel_claim) */
+    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW | WEFT_MEASURED | WEFT_CLAIMED,
 };
 
+/** Sizes of long payloads have choices of their own. The longest are parts of large messages, for
+ * which a large ring is best; before it is there they are simply cached, since other ways would
+ * hide what is lost without it. */
+enum { WEFT_STORE_LONGER = 8192, WEFT_STORE_LONGEST_FROM = 16385 };
+enum { WEFT_STORE_LONGEST = 2, WEFT_STORE_SIZES };
+
 typedef struct weft_channel_slot {
-    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | marks:3 | bytes:21 */
+    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | marks:4 | bytes:20 */
     uint64_t second;                     /* context:32 | tag:32 */
     char payload[WEFT_SLOT_PAYLOAD];
 } weft_channel_slot_t;
@@ -78,8 +87,10 @@ typedef struct weft_channel {
     weft_channel_slot_t *slots;
     weft_credit_t *credit;
     char *data;
-    uint32_t units; /* of the data ring; a power of two */
+    char *claims;   /* of the lines of the data ring (base/claims.h), which are its units */
+    uint32_t units; /* of it; a power of two */
     char *large;    /* begins with a page; NULL: there is none, or it is `data` by now */
+    char *large_claims;
     uint32_t large_units;
 } weft_channel_t;
 
@@ -95,12 +106,13 @@ typedef struct weft_channel_out {
     int64_t reserved_ns;     /* when the payload was reserved, if it is to be measured, or 0 */
     int64_t enlarge_at_ns;   /* lost by both, at which its next slice is touched */
     uint32_t units_touched;  /* of the large ring */
-    weft_store_choice_t store;
-    uint32_t measured;  /* packets so far; */
-    float write_cost;   /* of the last one; */
-    bool awaits_cost;   /* the receiver has not shown yet what reading it took */
-    bool is_warm;       /* the ring's pages have been used before */
-    bool *is_throttled; /* refresh stores the credit line's is_throttled here */
+    weft_store_choice_t stores[WEFT_STORE_SIZES];
+    uint32_t measured;                   /* packets so far; */
+    uint32_t sample_mark;                /* of the packet that was reserved: WEFT_MEASURED, or 0 */
+    float write_cost;                    /* of the last one, */
+    weft_store_choice_t *measures;       /* which is for this choice; NULL: and has been counted, */
+    uint32_t units_at[WEFT_STORE_SIZES]; /* units_sent when one was counted */
+    bool *is_throttled;                  /* refresh stores the credit line's is_throttled here */
 } weft_channel_out_t;
 
 /** The receiver's private side. */
@@ -110,7 +122,8 @@ typedef struct weft_channel_in {
     uint32_t slots_told, units_told; /* what the credit line says */
     uint32_t heeds;                  /* marks that are looked at */
     uint32_t measured;               /* packets so far */
-    bool is_measured;                /* the packet that was peeked at */
+    bool is_measured;                /* the packet that was peeked at; */
+    bool is_claimed;                 /* it has claims */
     bool is_slow;                    /* the sender finds the small ring slow */
 } weft_channel_in_t;
 
@@ -139,6 +152,12 @@ void weft_channel_refresh(weft_channel_out_t *out);
 
 /** The packet that was peeked at has marks that the receiver heeds. */
 void weft_channel_heed(weft_channel_in_t *in, uint32_t marks);
+
+/** How a payload of WEFT_STORE_LONG bytes or more is to be stored. */
+static inline weft_store_choice_t *weft_channel_choice(weft_channel_out_t *out, size_t bytes)
+{
+    return &out->stores[(bytes >= WEFT_STORE_LONGER) + (bytes >= WEFT_STORE_LONGEST_FROM)];
+}
 
 /** Room for a payload; NULL: none. To be followed by weft_channel_publish. */
 static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
@@ -176,12 +195,22 @@ static inline void weft_channel_is_filled(weft_channel_out_t *out, size_t bytes)
         weft_channel_note_filled(out, bytes);
 }
 
-/** Copy a payload of WEFT_STORE_LONG bytes or more to its place, which was reserved, and measure
- * some of them. Returns the mark for the packet, WEFT_MEASURED or 0. */
-uint32_t weft_channel_fill(weft_channel_out_t *out, void *to, const void *payload, size_t bytes);
+/** Copy data of WEFT_STORE_LONG bytes or more, all of a payload that was reserved or its beginning,
+ * to their place; some of these copies are measured. */
+void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, size_t bytes);
+
+/** Such a payload, of `bytes` bytes, is in its place, and gets claims if it is to have some.
+ * Returns the marks for the packet. */
+uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes);
+
+/** Claim the lines of the payload that was peeked at, which has claims. */
+void weft_channel_claim(weft_channel_in_t *in, const void *payload, size_t bytes);
 
 /** The packet WEFT_MEASURED that was peeked at took `ns` to read. */
 void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns);
+
+/** Add to learnt[way] the number of sizes that are stored so, as was learnt. */
+void weft_channel_count_stores(const weft_channel_out_t *out, int learnt[WEFT_STORES]);
 
 /** Make the reserved packet visible. */
 static inline void weft_channel_publish(weft_channel_out_t *out, const weft_header_t *header)
@@ -203,7 +232,7 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     if (first >> 32 != (uint32_t)(in->slots_taken + 1))
         return false;
     header->kind = (uint8_t)(first >> 24);
-    header->bytes = (uint32_t)first & (WEFT_MEASURED - 1);
+    header->bytes = (uint32_t)first & (WEFT_CLAIMED - 1);
     header->context = (uint32_t)(slot->second >> 32);
     header->tag = (int32_t)(uint32_t)slot->second;
     *payload = slot->payload;

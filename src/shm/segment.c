@@ -12,6 +12,7 @@
 #include "mpi.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,9 +76,19 @@ static size_t data_offset(int ranks)
     return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_channel_slot_t);
 }
 
-static size_t segment_bytes(int ranks, size_t data_bytes)
+static size_t claims_bytes(size_t ring_bytes)
+{
+    return ring_bytes / WEFT_CLAIM_LINE;
+}
+
+static size_t claims_offset(int ranks, size_t data_bytes)
 {
     return data_offset(ranks) + pairs_of(ranks) * data_bytes;
+}
+
+static size_t segment_bytes(int ranks, size_t data_bytes)
+{
+    return claims_offset(ranks, data_bytes) + pairs_of(ranks) * claims_bytes(data_bytes);
 }
 
 static size_t large_offset(int ranks, size_t data_bytes)
@@ -85,9 +96,15 @@ static size_t large_offset(int ranks, size_t data_bytes)
     return round_up_to_page(segment_bytes(ranks, data_bytes), PAGE);
 }
 
-static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
+static size_t large_claims_offset(int ranks, size_t data_bytes, size_t large_bytes)
 {
     return large_offset(ranks, data_bytes) + pairs_of(ranks) * large_bytes;
+}
+
+static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
+{
+    return large_claims_offset(ranks, data_bytes, large_bytes) +
+           pairs_of(ranks) * claims_bytes(large_bytes);
 }
 
 static size_t walls_offset(int ranks, size_t data_bytes, size_t large_bytes)
@@ -341,12 +358,33 @@ weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_r
     return (weft_rank_block_t *)(void *)(blocks + segment->block_bytes * (size_t)local_rank);
 }
 
+void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *world)
+{
+    weft_cpus_t cpus = {{0}};
+    int quota = INT_MAX;
+    world->has_asymmetric_fence = true;
+    for (int i = 0; i < segment->ranks; i++) {
+        const weft_rank_block_t *block = weft_segment_block(segment, i);
+        weft_cpus_add(&cpus, &block->cpus);
+        if (block->cpu_quota < quota)
+            quota = block->cpu_quota;
+        if (!block->has_asymmetric_fence)
+            world->has_asymmetric_fence = false;
+    }
+    int cores = weft_cpus_count(&cpus);
+    if (quota < cores)
+        cores = quota;
+    world->is_oversubscribed = world->is_oversubscribed || segment->ranks > cores;
+    world->ranks_per_core = (segment->ranks + cores - 1) / cores;
+}
+
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender)
 {
     char *base = (char *)segment->header;
     size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
+    int ranks = segment->ranks;
     size_t data_bytes = segment->header->data_bytes, large_bytes = segment->header->large_bytes;
-    char *large = base + large_offset(segment->ranks, data_bytes) + pair * large_bytes;
+    char *large = base + large_offset(ranks, data_bytes) + pair * large_bytes;
     weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(segment->ranks));
     weft_channel_slot_t *slots =
         (weft_channel_slot_t *)(void *)(base + slots_offset(segment->ranks));
@@ -354,8 +392,11 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
         .slots = slots + pair * WEFT_SLOTS,
         .credit = credits + pair,
         .data = base + data_offset(segment->ranks) + pair * data_bytes,
+        .claims = base + claims_offset(ranks, data_bytes) + pair * claims_bytes(data_bytes),
         .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
         .large = large_bytes == 0 ? NULL : large,
+        .large_claims = base + large_claims_offset(ranks, data_bytes, large_bytes) +
+                        pair * claims_bytes(large_bytes),
         .large_units = (uint32_t)(large_bytes / WEFT_DATA_UNIT),
     };
 }

@@ -69,6 +69,11 @@ typedef struct weft_segment {
 int weft_segment_open(const weft_world_t *world, weft_segment_t *out);
 void weft_segment_close(weft_segment_t *segment);
 
+/** Set what `world` says of waiting, by what all ranks have shown, so that all decide alike: a rank
+ * that sleeps relies on whether senders fence, and collectives choose algorithms by
+ * is_oversubscribed. */
+void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *world);
+
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank);
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
 /** Memory of weft_boards_bytes(), zeros at first; NULL: the segment has none. */

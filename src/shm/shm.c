@@ -91,13 +91,41 @@ static inline __attribute__((always_inline)) void publish_memory(peer_t *peer,
     weft_doorbell_ring(peer->doorbell);
 }
 
+static void publish_marked(peer_t *peer, const weft_header_t *header, uint32_t marks)
+{
+    peer->out.mark |= marks;
+    publish_memory(peer, header);
+    peer->out.mark &= ~marks;
+}
+
+static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
+{
+    return weft_channel_reserve(&((peer_t *)endpoint)->out, bytes);
+}
+
+static void shm_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes)
+{
+    if (bytes < WEFT_STORE_LONG)
+        weft_copy(room, from, bytes);
+    else
+        weft_channel_store(&((peer_t *)endpoint)->out, room, from, bytes);
+}
+
+static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+{
+    peer_t *peer = (peer_t *)endpoint;
+    uint32_t marks = 0;
+    if (header->bytes >= WEFT_STORE_LONG)
+        marks = weft_channel_finish(&peer->out, header->bytes);
+    weft_channel_is_filled(&peer->out, header->bytes);
+    publish_marked(peer, header, marks);
+}
+
 static __attribute__((noinline)) void publish_long(peer_t *peer, const weft_header_t *header,
                                                    void *to, const void *payload)
 {
-    uint32_t mark = weft_channel_fill(&peer->out, to, payload, header->bytes);
-    peer->out.mark |= mark;
-    publish_memory(peer, header);
-    peer->out.mark &= ~mark;
+    weft_channel_store(&peer->out, to, payload, header->bytes);
+    shm_commit(&peer->endpoint, header);
 }
 
 static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
@@ -116,18 +144,6 @@ static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, con
     }
     publish_memory(peer, header);
     return true;
-}
-
-static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
-{
-    return weft_channel_reserve(&((peer_t *)endpoint)->out, bytes);
-}
-
-static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
-{
-    peer_t *peer = (peer_t *)endpoint;
-    weft_channel_is_filled(&peer->out, header->bytes);
-    publish_memory(peer, header);
 }
 
 static bool is_awaiting(const peer_t *peer)
@@ -318,15 +334,21 @@ static __attribute__((cold)) void note_large_ring(peer_t *peer)
     weft_path_forget(shm.short_choice.kinds, WEFT_SHORT_SIZES, WEFT_PATH_STREAM);
 }
 
-static void sink_sample(peer_t *peer, const weft_header_t *header, const void *payload,
-                        bool is_of_loss)
+/* A packet that is measured, or has claims. */
+static __attribute__((noinline)) void sink_marked(peer_t *peer, const weft_header_t *header,
+                                                  const void *payload, bool is_of_loss)
 {
-    int64_t began_ns = weft_clock_ns();
+    bool is_claimed = peer->in.is_claimed, is_measured = peer->in.is_measured;
+    int64_t began_ns = is_of_loss || is_measured ? weft_clock_ns() : 0;
+    if (is_claimed)
+        weft_channel_claim(&peer->in, payload, header->bytes);
     shm.sink(peer->process, header, payload);
+    if (began_ns == 0)
+        return;
     int64_t ns = weft_clock_ns() - began_ns;
     if (is_of_loss)
-        count_lost(peer, weft_ring_loss_of_sample(&peer->loss, header->bytes, ns));
-    if (peer->in.is_measured)
+        count_lost(peer, weft_ring_loss_of_sample(&peer->loss, header->bytes, ns, !is_claimed));
+    if (is_measured)
         weft_channel_show_cost(&peer->in, header->bytes, ns);
 }
 
@@ -337,8 +359,8 @@ static inline int drain_channel(peer_t *peer)
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
         bool is_of_loss = weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged;
-        if (__builtin_expect(is_of_loss || peer->in.is_measured, 0))
-            sink_sample(peer, &header, payload, is_of_loss);
+        if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
+            sink_marked(peer, &header, payload, is_of_loss);
         else
             shm.sink(peer->process, &header, payload);
         taken++;
@@ -381,6 +403,7 @@ static const weft_link_ops_t shm_link = {
     .traffic = &shm_traffic,
     .send = shm_send,
     .reserve = shm_reserve,
+    .store = shm_store,
     .commit = shm_commit,
     .flush = weft_no_flush,
     .throttle = shm_throttle,
@@ -446,28 +469,6 @@ static void open_peer(int local_rank, int process, bool can_read)
     };
 }
 
-/* Decides by what all ranks have shown, so that all decide alike: a rank that sleeps relies on
- * whether senders fence, and collectives choose algorithms by is_oversubscribed. */
-static void agree_on_waiting(weft_world_t *world)
-{
-    weft_cpus_t cpus = {{0}};
-    int quota = INT_MAX;
-    world->has_asymmetric_fence = true;
-    for (int i = 0; i < shm.segment.ranks; i++) {
-        const weft_rank_block_t *block = weft_segment_block(&shm.segment, i);
-        weft_cpus_add(&cpus, &block->cpus);
-        if (block->cpu_quota < quota)
-            quota = block->cpu_quota;
-        if (!block->has_asymmetric_fence)
-            world->has_asymmetric_fence = false;
-    }
-    int cores = weft_cpus_count(&cpus);
-    if (quota < cores)
-        cores = quota;
-    world->is_oversubscribed = world->is_oversubscribed || shm.segment.ranks > cores;
-    world->ranks_per_core = (shm.segment.ranks + cores - 1) / cores;
-}
-
 /* Where the sender and the receiver take turns on a core, one copy is better than two; but a short
  * message that is unasked needs one turn less. */
 static void choose_paths(void)
@@ -510,7 +511,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     shm.contact_words = (world->local_size + 63) / 64;
     weft_mutual_open(&shm.mutual_choice);
     weft_short_open(&shm.short_choice);
-    agree_on_waiting(world);
+    weft_segment_agree_on_waiting(&shm.segment, world);
     world->noted = &shm.segment.header->noted;
     world->senders_fence = &shm.segment.header->senders_fence;
     world->host_link = &shm.segment.header->host_link;
@@ -551,15 +552,15 @@ static void shm_describe(weft_rank_report_t *report)
 
 static void log_stores(void)
 {
-    int measured = 0, nontemporal = 0;
-    for (int i = 0; i < shm.segment.ranks; i++) {
-        const weft_channel_out_t *out = &shm.peers[i].out;
-        measured += out->measured > 0;
-        nontemporal += out->measured > 0 && out->store.way == WEFT_STORE_NONTEMPORAL;
-    }
-    if (measured > 0)
-        WEFT_LOG(WEFT_INFO, "shm", "long packets to %d of %d ranks go past the caches", nontemporal,
-                 measured);
+    int learnt[WEFT_STORES] = {0};
+    for (int i = 0; i < shm.segment.ranks; i++)
+        weft_channel_count_stores(&shm.peers[i].out, learnt);
+    if (learnt[WEFT_STORE_CACHED] + learnt[WEFT_STORE_CLAIMED] + learnt[WEFT_STORE_NONTEMPORAL] > 0)
+        WEFT_LOG(WEFT_INFO, "shm",
+                 "long packets are stored for so many ranks and sizes: cached %d, claimed %d, "
+                 "nontemporal %d",
+                 learnt[WEFT_STORE_CACHED], learnt[WEFT_STORE_CLAIMED],
+                 learnt[WEFT_STORE_NONTEMPORAL]);
 }
 
 static void shm_close(void)

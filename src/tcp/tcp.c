@@ -51,6 +51,7 @@ static const weft_link_ops_t tcp_link = {
     .traffic = &tcp_traffic,
     .send = wefti_tcp_send,
     .reserve = wefti_tcp_reserve,
+    .store = weft_plain_store,
     .commit = wefti_tcp_commit,
     .flush = wefti_tcp_flush,
     .throttle = wefti_tcp_throttle,

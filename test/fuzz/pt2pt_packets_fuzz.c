@@ -120,6 +120,7 @@ static void fake_throttle(weft_endpoint_t *endpoint, bool is_on)
 
 static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .reserve = fake_reserve,
+                                          .store = weft_plain_store,
                                           .commit = fake_commit,
                                           .flush = weft_no_flush,
                                           .throttle = fake_throttle};

@@ -59,6 +59,7 @@ bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t of
         if (data == NULL)
             return false;
         its->at[i] = data + offset;
+        weft_wall_claim(wall, i, bytes, its->at[i], its->count * its->type->size);
     }
     return true;
 }

@@ -240,6 +240,7 @@ static void grow_ring(weft_wall_t *wall, size_t bytes)
         wall->begins[i] = 0;
     wall->ring_at = wall->ring_bytes;
     wall->ring_bytes = bytes;
+    weft_wall_store_renew(wall);
 }
 
 /* Pages that are touched for the first time are dear, so a part of the ring is used again and
@@ -311,6 +312,8 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
 void weft_wall_post(weft_wall_t *wall)
 {
     weft_post_t *post = &wall->strip->posts[wall->number % WEFT_WALL_POSTS];
+    if (wall->ring_at != wall->begins[wall->number % WEFT_WALL_POSTS])
+        weft_wall_leave_claims(wall);
     post->stamp = wall->stamp;
     atomic_store_explicit(&post->number, wall->number, memory_order_release);
     ring_doorbells(wall);

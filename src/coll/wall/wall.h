@@ -48,7 +48,8 @@ enum {
 
 typedef struct weft_wall_member {
     const weft_strip_t *strip;
-    const char *ring;
+    char *ring;
+    const char *claims;
     struct weft_doorbell *doorbell;
     const atomic_uint *leaving;
 } weft_wall_member_t;
@@ -80,7 +81,8 @@ struct weft_wall {
     uint64_t all_have;   /* all members have made the posts up to this one */
     uint64_t stamp;      /* of the call under way */
     weft_strip_t *strip; /* this member's */
-    char *ring;          /* this member's */
+    char *ring;          /* this member's, */
+    char *claims;        /* with the claims of its lines */
     size_t ring_bytes;   /* in use, a power of two */
     uint64_t ring_at;    /* where the next data go, counted on when the ring begins again */
     uint64_t begins[WEFT_WALL_POSTS]; /* ring_at before the data of the last posts */
@@ -192,6 +194,9 @@ void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t
 /** The wall has its members. */
 void weft_wall_store_open(weft_wall_t *wall);
 
+/** This member's ring has grown, so what was learnt holds no more. */
+void weft_wall_store_renew(weft_wall_t *wall);
+
 /** A call with long data begins, of which all members know the size: it may be measured. */
 void weft_wall_begin_long(weft_wall_t *wall);
 
@@ -244,6 +249,11 @@ static inline const weft_post_t *weft_wall_post_of(const weft_wall_t *wall, int 
     return &wall->members[member].strip->posts[wall->number % WEFT_WALL_POSTS];
 }
 
+void weft_wall_claim_lines(const weft_wall_t *wall, int member, const void *data, size_t bytes);
+
+/** Leave claims for a post of long data, if that is how data are stored. */
+void weft_wall_leave_claims(weft_wall_t *wall);
+
 /** The data of a member's post of this number, which is there: `bytes` bytes, whose stamp has been
  * looked at. They stay until this rank makes its next post. */
 static inline const void *weft_wall_known_data(const weft_wall_t *wall, int member, size_t bytes)
@@ -260,6 +270,15 @@ static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t b
         return NULL;
     }
     return weft_wall_known_data(wall, member, bytes);
+}
+
+/** Claim the lines of some of a post's data before they are read (base/claims.h): `bytes` bytes at
+ * `data`. The post has `all` bytes. */
+static inline void weft_wall_claim(const weft_wall_t *wall, int member, size_t all,
+                                   const void *data, size_t bytes)
+{
+    if (__builtin_expect(all > WEFT_POST_DATA && weft_wall_post_of(wall, member)->has_claims, 0))
+        weft_wall_claim_lines(wall, member, data, bytes);
 }
 
 /** The bytes with which a member has stamped its post of this number, which is there: for calls

@@ -49,11 +49,8 @@ static void make_last_post(weft_wall_t *wall)
 {
     bool has_room = wall->all_have + WEFT_WALL_POSTS > wall->number + 1 ||
                     weft_wall_has_all(wall, wall->number + 2 - WEFT_WALL_POSTS);
-    if (wall->error != MPI_SUCCESS || !has_room)
-        return;
-    wall->number++;
-    weft_wall_post(wall);
-    wall->owes_post = false;
+    if (wall->error == MPI_SUCCESS && has_room && weft_wall_signal(wall))
+        wall->owes_post = false;
 }
 
 /* May its owner write to the strip again? */
@@ -166,10 +163,12 @@ static bool combine(const wall_offer_t *offers, int members, wall_offer_t *sum)
 static void add_member(weft_wall_t *wall, int member)
 {
     int local_rank = weft_process_local_rank(weft_comm_process(wall->comm, member));
-    wall->members[member] = (weft_wall_member_t){.strip = weft_wall_strip(wall->index, local_rank),
-                                                 .ring = weft_wall_ring(wall->index, local_rank),
-                                                 .doorbell = weft_wall_place.doorbell(local_rank),
-                                                 .leaving = weft_wall_place.leaving(local_rank)};
+    wall->members[member] =
+        (weft_wall_member_t){.strip = weft_wall_strip(wall->index, local_rank),
+                             .ring = weft_wall_ring(wall->index, local_rank),
+                             .claims = weft_wall_claims(wall->index, local_rank),
+                             .doorbell = weft_wall_place.doorbell(local_rank),
+                             .leaving = weft_wall_place.leaving(local_rank)};
 }
 
 /* Where members take turns on a core, each chunk takes a turn of each, so chunks are as large as
@@ -187,6 +186,7 @@ static void use_ring(weft_wall_t *wall)
     size_t in_use = ring_in_use[wall->index];
     wall->chunk = chunk_bytes(wall->size);
     wall->ring = weft_wall_ring(wall->index, weft_world.local_rank);
+    wall->claims = weft_wall_claims(wall->index, weft_world.local_rank);
     wall->ring_bytes = in_use > 0 ? in_use : RING_LEAST;
 }
 

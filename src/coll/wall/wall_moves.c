@@ -16,9 +16,11 @@ static bool take_piece(const weft_wall_call_t *call, int member, const weft_elem
 {
     size_t part = weft_wall_part_of(call, weft_wall_bytes_of(to));
     const void *data = weft_wall_data(call->wall, member, part);
-    if (data != NULL)
-        weft_wall_unpack(to, weft_wall_done(call), data, part);
-    return data != NULL;
+    if (data == NULL)
+        return false;
+    weft_wall_claim(call->wall, member, part, data, part);
+    weft_wall_unpack(to, weft_wall_done(call), data, part);
+    return true;
 }
 
 typedef bool (*take_fn_t)(const weft_wall_call_t *call, int member, const weft_elements_t *to);
@@ -150,11 +152,14 @@ static bool post_pieces(const weft_wall_call_t *call)
 static bool take_own_piece(const weft_wall_call_t *call, int member, const weft_elements_t *to)
 {
     weft_wall_t *wall = call->wall;
-    size_t part = weft_wall_part_of(call, call->total);
-    const char *data = weft_wall_data(wall, member, part * (size_t)wall->size);
-    if (data != NULL)
-        weft_wall_unpack(to, weft_wall_done(call), data + (size_t)wall->rank * part, part);
-    return data != NULL;
+    size_t part = weft_wall_part_of(call, call->total), all = part * (size_t)wall->size;
+    const char *data = weft_wall_data(wall, member, all);
+    if (data == NULL)
+        return false;
+    data += (size_t)wall->rank * part;
+    weft_wall_claim(wall, member, all, data, part);
+    weft_wall_unpack(to, weft_wall_done(call), data, part);
+    return true;
 }
 
 /* In place the root has no receive buffer. */

@@ -165,6 +165,7 @@ static bool take_slices(const weft_wall_call_t *call)
         const void *slice = weft_wall_data(wall, member, bytes);
         if (slice == NULL)
             return false;
+        weft_wall_claim(wall, member, bytes, slice, bytes);
         weft_copy(out + first * size, slice, bytes);
     }
     return true;

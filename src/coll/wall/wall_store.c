@@ -13,13 +13,24 @@
  */
 #include "coll/wall/wall.h"
 
+#include "base/claims.h"
+
 enum {
-    STORES_WAY = 1,  /* in what is shown: a weft_store_t, */
-    STORES_KEEN = 2, /* and whether samples are close together */
+    STORES_WAY = 3,  /* in what is shown: a weft_store_t, */
+    STORES_KEEN = 4, /* and whether samples are close together */
     APART_SHIFT = 4,
     APART_KEEN_SHIFT = 1,
+    /* For calls of more bytes the whole ring is best, and other ways would hide that. */
+    CACHED_ABOVE = 128 * 1024,
     OTHERS_MOST = 32, /* measured calls of other stamps, before these are looked at instead */
 };
+
+/* Claims are for lines with one reader. */
+static unsigned store_ways(const weft_wall_t *wall)
+{
+    unsigned ways = 1u << WEFT_STORE_CACHED | 1u << WEFT_STORE_NONTEMPORAL;
+    return wall->size == 2 ? ways | 1u << WEFT_STORE_CLAIMED : ways;
+}
 
 /* The word that a member shows. */
 enum { NS_UNIT = 8, COST_BITS = 20, COST_MOST = (1 << COST_BITS) - 1, NUMBER_SHIFT = 40 };
@@ -40,21 +51,35 @@ static void show_stores(weft_wall_t *wall)
 void weft_wall_store_open(weft_wall_t *wall)
 {
     wall->timing.last_long = wall->number;
-    weft_store_open(&wall->timing.choice);
+    weft_wall_store_renew(wall);
+}
+
+void weft_wall_store_renew(weft_wall_t *wall)
+{
+    weft_store_open(&wall->timing.choice, store_ways(wall), wall->ring_bytes);
     if (wall->rank == 0)
         show_stores(wall);
 }
 
 /* ---- writing ---- */
 
+static bool lacks_ring(const weft_wall_t *wall)
+{
+    return wall->ring_bytes < weft_wall_place.ring_bytes;
+}
+
 weft_store_t weft_wall_stores(const weft_wall_t *wall)
 {
-    return (weft_store_t)(shown_stores(wall) & STORES_WAY);
+    weft_store_t way = (weft_store_t)(shown_stores(wall) & STORES_WAY);
+    if (weft_stamp_bytes(wall->stamp) <= CACHED_ABOVE)
+        return way;
+    return way == WEFT_STORE_CLAIMED || lacks_ring(wall) ? WEFT_STORE_CACHED : way;
 }
 
 void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes)
 {
     weft_store_t way = weft_wall_stores(wall);
+    bool is_cached = way == WEFT_STORE_CACHED;
     bool is_of_loss = weft_ring_loss_is_sample(&wall->loss, bytes);
     if (!is_of_loss && !wall->timing.is_on) {
         weft_store_copy(way, room, from, bytes);
@@ -64,9 +89,29 @@ void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t
     weft_store_copy(way, room, from, bytes);
     int64_t ns = weft_clock_ns() - began_ns;
     wall->timing.wrote_ns += ns;
-    int64_t lost_ns = is_of_loss ? weft_ring_loss_of_sample(&wall->loss, bytes, ns) : 0;
-    if (!wall->loss.is_fast && wall->ring_bytes < weft_wall_place.ring_bytes)
+    int64_t lost_ns = is_of_loss ? weft_ring_loss_of_sample(&wall->loss, bytes, ns, is_cached) : 0;
+    if ((!is_cached || !wall->loss.is_fast) && lacks_ring(wall))
         wall->lost_ns += lost_ns;
+}
+
+void weft_wall_leave_claims(weft_wall_t *wall)
+{
+    weft_post_t *post = &wall->strip->posts[wall->number % WEFT_WALL_POSTS];
+    size_t bytes = wall->ring_at - wall->begins[wall->number % WEFT_WALL_POSTS];
+    post->has_claims = weft_wall_stores(wall) == WEFT_STORE_CLAIMED;
+    if (post->has_claims)
+        weft_claims_leave(wall->claims + post->offset / WEFT_CLAIM_LINE, wall->ring + post->offset,
+                          bytes / WEFT_CLAIM_LINE);
+}
+
+void weft_wall_claim_lines(const weft_wall_t *wall, int member, const void *data, size_t bytes)
+{
+    const weft_wall_member_t *its = &wall->members[member];
+    size_t begin = (size_t)((const char *)data - its->ring) / WEFT_CLAIM_LINE,
+           end = ((size_t)((const char *)data - its->ring) + bytes + WEFT_CLAIM_LINE - 1) /
+                 WEFT_CLAIM_LINE;
+    if (member != wall->rank)
+        weft_claims_take(its->claims + begin, its->ring + begin * WEFT_CLAIM_LINE, end - begin);
 }
 
 /* ---- the costs of a call ---- */
@@ -136,7 +181,8 @@ static void look_at_costs(weft_wall_t *wall)
 {
     weft_store_cost_t cost;
     if (costs_of_all(wall, &cost) && is_comparable(&wall->timing))
-        weft_store_note(&wall->timing.choice, cost);
+        weft_store_note(&wall->timing.choice, cost,
+                        weft_stamp_bytes(wall->timing.stamp) << APART_KEEN_SHIFT);
     show_stores(wall);
 }
 

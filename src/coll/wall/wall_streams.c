@@ -118,7 +118,9 @@ static bool collect_pieces(const weft_wall_call_t *call)
             continue;
         if (!weft_wall_learn(wall, i, &sent) || differs(wall, i, sent, bytes))
             return false;
-        weft_wall_unpack(&to, weft_wall_done(call), weft_wall_known_data(wall, i, part), part);
+        const void *data = weft_wall_known_data(wall, i, part);
+        weft_wall_claim(wall, i, part, data, part);
+        weft_wall_unpack(&to, weft_wall_done(call), data, part);
     }
     return true;
 }
@@ -246,9 +248,11 @@ static bool take_part(const weft_wall_call_t *call, int member, const weft_eleme
             return false;
     }
     wall_span_t here = overlap(its->span, done, done + part);
-    if (here.first < here.end)
-        weft_wall_unpack(to, here.first - its->span.first, data + (here.first - done),
-                         here.end - here.first);
+    if (here.first >= here.end)
+        return true;
+    data += here.first - done;
+    weft_wall_claim(wall, member, part, data, here.end - here.first);
+    weft_wall_unpack(to, here.first - its->span.first, data, here.end - here.first);
     return true;
 }
 

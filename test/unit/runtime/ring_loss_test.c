@@ -12,11 +12,13 @@
 enum { BYTES = 16384, SLOW_NS = 4096, FAST_NS = 512, DISTURBED_NS = 100000, COST_NS = 60 };
 
 static weft_ring_loss_t loss;
+static bool is_cached;
 
 static int clear(void **state)
 {
     (void)state;
     loss = (weft_ring_loss_t){0};
+    is_cached = true;
     return 0;
 }
 
@@ -29,8 +31,8 @@ static int64_t lost_by(int packets, size_t bytes, int64_t ns, int nth)
         if (!weft_ring_loss_is_sample(&loss, bytes))
             continue;
         bool is_disturbed = nth > 0 && ++samples % nth == 0;
-        lost +=
-            weft_ring_loss_of_sample(&loss, bytes, COST_NS + (is_disturbed ? DISTURBED_NS : ns));
+        lost += weft_ring_loss_of_sample(&loss, bytes, COST_NS + (is_disturbed ? DISTURBED_NS : ns),
+                                         is_cached);
     }
     return lost;
 }
@@ -50,6 +52,16 @@ static void a_fast_ring_costs_a_tenth(void **state)
     (void)state;
     assert_in_range(lost_by(1280, BYTES, FAST_NS, 0), 1280 * 50, 1280 * 53);
     assert_true(loss.is_fast);
+}
+
+/* With a large ring the data could be cached. */
+static void a_ring_that_is_fast_otherwise_costs_a_third(void **state)
+{
+    (void)state;
+    is_cached = false;
+    assert_in_range(lost_by(1280, BYTES, FAST_NS, 0), 1280 * 165, 1280 * 173);
+    assert_true(loss.is_fast);
+    assert_in_range(lost_by(1280, BYTES / 4, FAST_NS / 4, 0), 1280 * 12, 1280 * 14);
 }
 
 static void disturbances_cost_nothing(void **state)
@@ -74,6 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_slow_ring_costs_the_difference, clear),
         cmocka_unit_test_setup(a_fast_ring_costs_a_tenth, clear),
+        cmocka_unit_test_setup(a_ring_that_is_fast_otherwise_costs_a_third, clear),
         cmocka_unit_test_setup(disturbances_cost_nothing, clear),
         cmocka_unit_test_setup(few_and_short_packets_cost_nothing, clear),
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A channel with both ends in one process: every packet arrives once, in order, complete; a full
  * channel refuses packets until there is room; numbers wrap. */
+#include "base/config.h"
 #include "shm/channel.h"
 
 #include <setjmp.h>
@@ -22,6 +23,7 @@ static _Alignas(64) weft_channel_slot_t slots[WEFT_SLOTS];
 static weft_credit_t credit;
 static _Alignas(64) char data[DATA_BYTES];
 static _Alignas(PAGE) char large[LARGE_BYTES];
+static char claims[DATA_BYTES / WEFT_DATA_UNIT], large_claims[LARGE_BYTES / WEFT_DATA_UNIT];
 static bool is_throttled;
 static weft_channel_out_t out;
 static weft_channel_in_t in;
@@ -36,8 +38,15 @@ static unsigned pick(unsigned below)
 /* A channel that has carried `packets` packets before. */
 static void open_channel(uint32_t packets)
 {
-    weft_channel_t channel = {
-        slots, &credit, data, DATA_BYTES / WEFT_DATA_UNIT, large, LARGE_BYTES / WEFT_DATA_UNIT};
+    weft_channel_t channel = {.slots = slots,
+                              .credit = &credit,
+                              .data = data,
+                              .claims = claims,
+                              .units = DATA_BYTES / WEFT_DATA_UNIT,
+                              .large = large,
+                              .large_claims = large_claims,
+                              .large_units = LARGE_BYTES / WEFT_DATA_UNIT};
+    weft_config.STORES = "auto";
     memset(slots, 0, sizeof(slots));
     memset(&credit, 0, sizeof(credit));
     weft_channel_out_init(&out, &channel, &is_throttled);
@@ -209,13 +218,58 @@ static void test_full(void **state)
     assert_true(is_throttled);
 }
 
+/* The receiver's own stores make each line begin as it was sent, so a line that begins otherwise
+ * before shows that they come from the right claims. */
+static void check_claims(size_t bytes)
+{
+    static char payload[LARGE_BYTES];
+    const void *found;
+    weft_header_t header = weft_header(1, (uint32_t)bytes, 2, 3);
+    for (size_t i = 0; i < bytes; i++)
+        payload[i] = (char)pick(256);
+    char *to = weft_channel_reserve(&out, bytes);
+    assert_non_null(to);
+    weft_channel_store(&out, to, payload, bytes);
+    uint32_t marks = weft_channel_finish(&out, bytes);
+    assert_int_equal(marks & WEFT_CLAIMED, WEFT_CLAIMED);
+    for (size_t i = 0; i < bytes; i += WEFT_DATA_UNIT)
+        to[i] ^= 1;
+    out.mark |= marks;
+    weft_channel_publish(&out, &header);
+    out.mark &= ~marks;
+    assert_true(weft_channel_peek(&in, &header, &found));
+    assert_ptr_equal(found, to);
+    assert_int_equal(header.bytes, bytes);
+    assert_true(in.is_claimed);
+    weft_channel_claim(&in, found, bytes);
+    assert_memory_equal(found, payload, bytes);
+    assert_false(in.is_claimed);
+    weft_channel_take(&in, &header);
+}
+
+static void test_claims(void **state)
+{
+    (void)state;
+    open_channel(0);
+    credit.lost_ns = INT64_MAX / 2;
+    while (out.channel.large != NULL)
+        weft_channel_prepare(&out);
+    for (int i = 0; i < WEFT_STORE_LONGEST; i++)
+        out.stores[i] = (weft_store_choice_t){.way = WEFT_STORE_CLAIMED};
+    for (int i = 0; i < 1000; i++) {
+        check_claims(WEFT_STORE_LONG + pick(WEFT_STORE_LONGEST_FROM - WEFT_STORE_LONG));
+        assert_true(send(7, pick(WEFT_STORE_LONG)));
+        assert_true(receive(7));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_order),    cmocka_unit_test(test_wrap_of_numbers),
         cmocka_unit_test(test_large_ring),  cmocka_unit_test(test_much_lost),
         cmocka_unit_test(test_slow_sender), cmocka_unit_test(test_no_large_ring),
-        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_full),        cmocka_unit_test(test_claims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Claims: how the reader of a ring in shared memory makes lines its own before it reads them
+ * (runtime/store_choice.h says why). It stores a byte into each of them, the one that is there
+ * already. It must not load that byte from the line, which would fetch a copy of the line first.
+ * So the writer leaves it a second time: the ring has an array with a byte for each of its lines,
+ * the one that the line begins with.
+ */
+#ifndef WEFT_BASE_CLAIMS_H
+#define WEFT_BASE_CLAIMS_H
+
+#include <stddef.h>
+
+enum { WEFT_CLAIM_LINE = 64 };
+
+/** The claims of `lines` lines that begin at `data`, which have been written. */
+static inline void weft_claims_leave(char *claims, const char *data, size_t lines)
+{
+    for (size_t i = 0; i < lines; i++)
+        claims[i] = data[i * WEFT_CLAIM_LINE];
+}
+
+/** Make those lines this core's own. No other rank may read or write them now. */
+static inline void weft_claims_take(const char *claims, char *data, size_t lines)
+{
+    for (size_t i = 0; i < lines; i++)
+        data[i * WEFT_CLAIM_LINE] = claims[i];
+}
+
+#endif
