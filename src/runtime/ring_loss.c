@@ -6,7 +6,7 @@ enum {
     COST_NS = 60,          /* of the clock, and for what is not copying */
     GOOD_SPEED = 24,       /* bytes in a ns: more is lost with a slower ring; */
     FAST_SHARE = 10,       /* of a faster one one ns in so many, or, */
-    OTHERWISE_SHARE = 3,   /* with packets */
+    OTHERWISE_SHARE = 6,   /* with packets */
     OTHERWISE_LONG = 8192, /* of so many bytes that are not simply cached, in so many */
     BEST_SPEED = 32, /* by a large ring, with both ranks at work; more is lost by slower reads */
 };
