@@ -148,7 +148,7 @@ def table(data):
            f"below {near:g} ns, else far. {mixed} of {len(data['runs'])} runs saw a change and are left out.")
     for section in found:
         yield from section_text(data, section)
-    if settings.get("node"):
+    if not is_on_hosts:
         yield from targets.lines(data, mode_of, cost)
         yield from targets.consistency(data, mode_of)
     if data.get("limits"):

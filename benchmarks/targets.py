@@ -73,10 +73,12 @@ def verdict(target, ratios, values):
 
 
 def lines(data, mode_of, cost):
-    """A table: each target with the ratios of all starts. Nothing if data has no row with a target."""
+    """A table: each target with the ratios of all starts. Nothing if data has no row with a target. Where ranks outnumber cores
+    the others need the settings that only --node gives them."""
     shown = []
     for (ranks, name, bytes), repetitions in starts(data, mode_of).items():
-        target = target_of(ranks, name, bytes)
+        is_fair = data["settings"].get("node") or ranks <= data["machine"]["cores"]
+        target = target_of(ranks, name, bytes) if is_fair else None
         pairs = [(cost(name, [v["weft"]]) / min(cost(name, [v[m]]) for m in v if m != "weft"), v["weft"])
                  for v in repetitions.values() if "weft" in v and len(v) > 1]
         if target and pairs:

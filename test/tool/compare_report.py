@@ -11,7 +11,7 @@ import report
 
 
 def run(mpi, row, line_ns, values, status="ok"):
-    return {"mpi": mpi, "row": row, "ranks": 2, "line_ns": line_ns, "values": values, "status": status}
+    return {"mpi": mpi, "row": row, "ranks": 2, "repetition": 0, "line_ns": line_ns, "values": values, "status": status}
 
 
 NEAR, FAR, MOVED = [50, 55], [150, 160], [50, 160]
@@ -33,6 +33,7 @@ EXPECTED = [
     "Weft is ahead in 2 of 2 rows; geometric mean of Weft / best: 0.55.",
     "## 2 ranks, cores far",
     "| barrier | us | - | **1.00** | - | - | 1 |",
+    "| 2 | latency 8 B | 0.60 | 0.60 | 1 of 1 |",
 ]
 
 # As compare --append does: two repetitions are kept, and one is added.
