@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a call to a running plan: choose an algorithm, write its plan, run it. A plan whose call is
- * described by a few numbers is kept with the communicator, so that a loop of small collectives
- * writes it only once.
+ * From a call to a running plan: choose an algorithm, write its plan, run it; or run the one that
+ * is kept (plan_cache.h).
  */
 #include "coll/coll.h"
 
@@ -14,6 +13,7 @@
 #include "coll/inter/inter.h"
 #include "coll/neighbor/neighbor.h"
 #include "coll/plan.h"
+#include "coll/plan_cache.h"
 #include "coll/section.h"
 #include "coll/tuning.h"
 #include "coll/wall/wall.h"
@@ -25,27 +25,6 @@
 
 const weft_device_calls_t *weft_device_calls;
 
-enum { CACHED_PLANS = 16 };
-
-/* The facts that determine the plan of a call without arrays. */
-typedef struct plan_key {
-    /* the collective, its root, which buffers are MPI_IN_PLACE, and whether there is a wall, in one
-     * word that is compared at once */
-    uint64_t call;
-    size_t send_count, recv_count;
-    const weft_type_t *send_type, *recv_type;
-    const weft_op_t *op;
-} plan_key_t;
-
-typedef struct cache {
-    struct {
-        plan_key_t key;
-        weft_plan_t *plan; /* NULL: free */
-    } entries[CACHED_PLANS];
-} cache_t;
-
-static int cache_slot; /* the slot of communicators in which plans are kept */
-
 /* ---- choosing ---- */
 
 static size_t sum(weft_counts_t counts, int size)
@@ -56,8 +35,7 @@ static size_t sum(weft_counts_t counts, int size)
     return (size_t)total;
 }
 
-/* The bytes by which tuning.conf chooses; 0 where the ranks could not agree on them. */
-static size_t bytes_of_call(weft_coll_t coll, const weft_coll_args_t *args)
+size_t weft_coll_bytes(weft_coll_t coll, const weft_coll_args_t *args)
 {
     bool is_root = args->comm->rank == args->root;
     switch (coll) {
@@ -121,7 +99,7 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
                                  .is_oversubscribed = is_one && weft_world.is_oversubscribed,
                                  .any_is_oversubscribed = weft_config.CROWDED,
                                  .ranks = args->comm->size,
-                                 .bytes = bytes_of_call(coll, args),
+                                 .bytes = weft_coll_bytes(coll, args),
                                  .has = fulfilled(args, shape, wall),
                                  .must_fold = args->op != NULL && weft_config.REPRODUCIBLE,
                                  .nodes = shape->nodes,
@@ -148,8 +126,8 @@ static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, const
     weft_coll_counts.plans_written++;
     WEFT_EVENT(weft_algorithm_chosen_event, weft_comm_known(args->comm),
                .variable = weft_coll_pvar_of(coll, choice.algorithm), .ranks = args->comm->size,
-               .nodes = how.shape->nodes, .radix = choice.radix, .bytes = bytes_of_call(coll, args),
-               .segment_bytes = choice.segment_bytes);
+               .nodes = how.shape->nodes, .radix = choice.radix,
+               .bytes = weft_coll_bytes(coll, args), .segment_bytes = choice.segment_bytes);
     weft_plan_t *plan = weft_plan_create(&how);
     if (plan != NULL) {
         plan->coll = coll;
@@ -167,118 +145,13 @@ static int coll_write_plan(weft_coll_t coll, const weft_coll_args_t *args, const
     return weft_fail(MPI_ERR_NO_MEM, "no memory for the plan of a collective");
 }
 
-/* ---- plans kept with the communicator ---- */
-
-static bool is_lasting(const weft_type_t *type)
-{
-    return type == NULL || type->is_predefined;
-}
-
-/* Derived types and operations have no key: they may be freed, and new ones may get their
- * addresses. */
-static bool has_key(weft_coll_t coll, const weft_coll_args_t *args)
-{
-    static const bool has_arrays[WEFT_COLL_FORMS] = {
-        [WEFT_NEIGHBOR_ALLGATHERV] = true,
-        [WEFT_NEIGHBOR_ALLTOALLV] = true,
-        [WEFT_NEIGHBOR_ALLTOALLW] = true,
-        [WEFT_GATHERV] = true,
-        [WEFT_SCATTERV] = true,
-        [WEFT_ALLGATHERV] = true,
-        [WEFT_ALLTOALLV] = true,
-        [WEFT_ALLTOALLW] = true,
-        [WEFT_REDUCE_SCATTER] = true,
-    };
-    return !has_arrays[coll] && is_lasting(args->send_type) && is_lasting(args->recv_type) &&
-           (args->op == NULL || args->op->is_predefined);
-}
-
-static inline bool coll_is_equal(const plan_key_t *a, const plan_key_t *b)
-{
-    return a->call == b->call && a->send_count == b->send_count && a->recv_count == b->recv_count &&
-           a->send_type == b->send_type && a->recv_type == b->recv_type && a->op == b->op;
-}
-
-static inline uint64_t coll_pack_call(weft_coll_t coll, const weft_coll_args_t *args,
-                                      const weft_wall_t *wall)
-{
-    uint64_t in_place =
-        (uint64_t)(args->send_buf == MPI_IN_PLACE) << 1 | (args->recv_buf == MPI_IN_PLACE);
-    return (uint64_t)(wall != NULL) << 48 | (uint64_t)coll << 34 | in_place << 32 |
-           (uint32_t)args->root;
-}
-
-static void release_cache(weft_comm_t *comm, void *state)
-{
-    cache_t *cache = state;
-    (void)comm;
-    for (int i = 0; i < CACHED_PLANS; i++) {
-        if (cache->entries[i].plan != NULL)
-            weft_plan_release(cache->entries[i].plan);
-    }
-    weft_free(cache);
-}
+/* ---- plans ---- */
 
 int weft_coll_open(void)
 {
     weft_call_check_open();
-    cache_slot = weft_comm_slot_register("plans", release_cache);
-    return cache_slot < 0 ? MPI_ERR_INTERN : weft_walls_open();
-}
-
-static cache_t *cache_of(weft_comm_t *comm)
-{
-    if (comm->slot[cache_slot] == NULL)
-        comm->slot[cache_slot] = weft_alloc_zeroed(1, sizeof(cache_t));
-    return comm->slot[cache_slot];
-}
-
-int weft_coll_plans_kept(const weft_comm_t *comm)
-{
-    const weft_comm_t *whole = comm->both != NULL ? comm->both : comm;
-    const cache_t *cache = whole->slot[cache_slot];
-    int kept = 0;
-    for (int i = 0; cache != NULL && i < CACHED_PLANS; i++)
-        kept += cache->entries[i].plan != NULL;
-    return kept;
-}
-
-static inline plan_key_t key_of(weft_coll_t coll, const weft_coll_args_t *args,
-                                const weft_wall_t *wall)
-{
-    return (plan_key_t){.call = coll_pack_call(coll, args, wall),
-                        .send_count = args->send_count,
-                        .recv_count = args->recv_count,
-                        .send_type = args->send_type,
-                        .recv_type = args->recv_type,
-                        .op = args->op};
-}
-
-static inline size_t entry_of(weft_coll_t coll, const weft_coll_args_t *args)
-{
-    size_t count = args->send_count + args->recv_count;
-    return ((size_t)coll * 5 + count + (count >> 8) + (unsigned)args->root) % CACHED_PLANS;
-}
-
-/* A call that has no key finds none, since no kept plan is one for its collective, its types or its
- * operation. */
-static inline weft_plan_t *find_kept(weft_coll_t coll, const weft_coll_args_t *args,
-                                     const weft_wall_t *wall)
-{
-    const cache_t *cache = args->comm->slot[cache_slot];
-    plan_key_t key = key_of(coll, args, wall);
-    size_t at = entry_of(coll, args);
-    bool is_kept = cache != NULL && coll_is_equal(&cache->entries[at].key, &key);
-    return is_kept ? cache->entries[at].plan : NULL;
-}
-
-static void keep(cache_t *cache, plan_key_t key, size_t at, weft_plan_t *plan)
-{
-    if (cache->entries[at].plan != NULL)
-        weft_plan_release(cache->entries[at].plan);
-    cache->entries[at].plan = plan;
-    cache->entries[at].key = key;
-    plan->references++;
+    int err = weft_plan_cache_open();
+    return err != MPI_SUCCESS ? err : weft_walls_open();
 }
 
 static bool has_table; /* read when the first plan is written */
@@ -290,19 +163,21 @@ static __attribute__((noinline)) int write_plan(weft_coll_t coll, const weft_col
         weft_tuning_open();
         has_table = true;
     }
-    cache_t *cache = NULL;
-    if (has_key(coll, args) && (cache = cache_of(args->comm)) == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
     int err = coll_write_plan(coll, args, wall, out);
-    if (err == MPI_SUCCESS && cache != NULL)
-        keep(cache, key_of(coll, args, wall), entry_of(coll, args), *out);
+    if (err != MPI_SUCCESS)
+        return err;
+    (*out)->key = weft_plan_key_of(coll, args, wall != NULL);
+    err = weft_plan_cache_keep(args, *out);
+    if (err != MPI_SUCCESS)
+        weft_plan_release(*out);
     return err;
 }
 
 static inline int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
                            weft_plan_t **out)
 {
-    weft_plan_t *plan = find_kept(coll, args, wall);
+    weft_plan_key_t key = weft_plan_key_of(coll, args, wall != NULL);
+    weft_plan_t *plan = weft_plan_cache_find(args->comm, &key);
     if (__builtin_expect(plan == NULL, 0))
         return write_plan(coll, args, wall, out);
     plan->references++;
@@ -344,7 +219,7 @@ compare_calls(weft_coll_t coll, const weft_coll_args_t *args, weft_call_form_t f
 {
     /* Between two groups, and with neighbours, blocks may differ. */
     bool is_alike = args->inter == NULL && !weft_coll_is_neighbor(coll);
-    return weft_call_check(coll, args, form, is_alike ? bytes_of_call(coll, args) : 0);
+    return weft_call_check(coll, args, form, is_alike ? weft_coll_bytes(coll, args) : 0);
 }
 
 static inline int check_call(weft_coll_t coll, const weft_coll_args_t *args, weft_call_form_t form)

@@ -86,11 +86,22 @@ enum { WEFT_FEW_STEPS = 8 };
 typedef struct weft_wall weft_wall_t;
 
 /** Returns MPI_SUCCESS, or an error with a text. */
+/** What determines the plan of a call (plan_cache.h). */
+typedef struct weft_plan_key {
+    /* the collective, its root, which buffers are MPI_IN_PLACE, and whether there is a wall, in one
+     * word that is compared at once */
+    uint64_t call;
+    size_t send_count, recv_count, bytes; /* bytes: of a call with arrays */
+    const weft_type_t *send_type, *recv_type;
+    const weft_op_t *op;
+} weft_plan_key_t;
+
 typedef int (*weft_on_wall_t)(weft_wall_t *wall, const weft_coll_args_t *args);
 
 typedef struct weft_plan {
     int references;
-    weft_step_t *steps; /* [count]; `few`, or allocated memory */
+    weft_plan_key_t key; /* of the call; of a whole plan */
+    weft_step_t *steps;  /* [count]; `few`, or allocated memory */
     size_t count, room;
     struct weft_plan **parts; /* [part_count] */
     int part_count;           /* the same on all ranks */
