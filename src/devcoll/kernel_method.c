@@ -4,6 +4,8 @@
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_watch.h"
 #include "devcoll/stopped_member.h"
+#include "base/config.h"
+#include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
 
@@ -173,8 +175,10 @@ void wefti_kernel_begin(weft_task_t *task)
     weft_queue_t *queue;
     int err = state->kind->launch(state, task, &queue);
     task->has_kernel = err == MPI_SUCCESS;
-    if (err == MPI_SUCCESS)
+    if (err == MPI_SUCCESS) {
+        weft_meeting_note_launch(&task->meeting);
         err = wefti_task_record(task, queue);
+    }
     if (err != MPI_SUCCESS)
         wefti_kernel_end(task, err);
 }
@@ -187,11 +191,42 @@ void wefti_kernel_cancel(weft_task_t *task)
                              wefti_watch_flag(&task->meeting));
 }
 
+static int fail_after_waiting(const weft_task_t *task)
+{
+    int lacking = weft_meeting_lacking(&task->meeting);
+    if (lacking < 0)
+        return weft_fail(MPI_ERR_OTHER,
+                         "a kernel has waited for those of other ranks, which have been launched, "
+                         "for longer than %d times WEFT_DEVICE_WAIT_MAX, %d s",
+                         WEFT_KERNEL_WAITS, weft_config.DEVICE_WAIT_MAX);
+    return weft_fail(MPI_ERR_OTHER,
+                     "a kernel has waited for that of rank %d, which has not been launched, for "
+                     "longer than %d times WEFT_DEVICE_WAIT_MAX, %d s",
+                     weft_process_rank(weft_comm_process(task->request.comm, lacking)),
+                     WEFT_KERNEL_WAITS, weft_config.DEVICE_WAIT_MAX);
+}
+
+/* `err`: of its launch. */
+static int result_of_kernel(const weft_task_t *task, int err)
+{
+    const weft_kernel_state_t *state = kernel_state_of(task);
+    if (err != MPI_SUCCESS)
+        return err;
+    switch (wefti_watch_end(state->kind->watch(state, &task->meeting),
+                            wefti_watch_flag(&task->meeting))) {
+    case WEFT_ENDED_OFF:
+        return weft_fail(MPI_ERR_OTHER, "the device work of another rank of this host has failed");
+    case WEFT_ENDED_LATE:
+        return fail_after_waiting(task);
+    default:
+        return MPI_SUCCESS;
+    }
+}
+
 void wefti_kernel_end(weft_task_t *task, int err)
 {
     weft_kernel_state_t *state = kernel_state_of(task);
-    err = wefti_watch_end(state->kind->watch(state, &task->meeting),
-                          wefti_watch_flag(&task->meeting), err);
+    err = result_of_kernel(task, err);
     err = wefti_stopped_member_error(task, err);
     if (err != MPI_SUCCESS) {
         state->is_unsafe = true; /* other ranks may not have seen yet that the call is over */

@@ -4,13 +4,11 @@
 #ifndef WEFT_DEVCOLL_KERNEL_WATCH_H
 #define WEFT_DEVCOLL_KERNEL_WATCH_H
 
-#include "base/config.h"
-#include "base/fail.h"
 #include "runtime/device.h"
 #include "runtime/meeting.h"
-#include "mpi.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /** The number of meetings that have a flag of their own: no flag is used twice. */
@@ -28,20 +26,21 @@ static inline void wefti_watch_call_off(uint32_t *watch, uint32_t flag)
     atomic_store((atomic_uint *)watch, flag);
 }
 
-/** Called when the kernel has ended, or (`err`) could not be launched. Returns MPI_SUCCESS if it
- * ended well, else MPI_ERR_OTHER with a text: it was called off, or has waited too long. */
-static inline int wefti_watch_end(uint32_t *watch, uint32_t flag, int err)
+/** How a kernel has ended. */
+typedef enum wefti_watch_end {
+    WEFT_ENDED_WELL,
+    WEFT_ENDED_OFF,  /* it was called off, or */
+    WEFT_ENDED_LATE, /* has waited too long */
+} wefti_watch_end_t;
+
+/** Called when the kernel of this flag has ended. */
+static inline wefti_watch_end_t wefti_watch_end(uint32_t *watch, uint32_t flag)
 {
     atomic_uint *words = (atomic_uint *)watch;
     bool is_off = atomic_load(&words[0]) == flag;
-    if (err != MPI_SUCCESS || atomic_load(&words[1]) != flag)
-        return err;
-    return is_off
-               ? weft_fail(MPI_ERR_OTHER, "the device work of another rank of this host has failed")
-               : weft_fail(MPI_ERR_OTHER,
-                           "a kernel has waited for those of other ranks for longer than "
-                           "%d times WEFT_DEVICE_WAIT_MAX, %d s",
-                           WEFT_KERNEL_WAITS, weft_config.DEVICE_WAIT_MAX);
+    if (atomic_load(&words[1]) != flag)
+        return WEFT_ENDED_WELL;
+    return is_off ? WEFT_ENDED_OFF : WEFT_ENDED_LATE;
 }
 
 #endif

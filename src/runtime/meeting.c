@@ -22,7 +22,7 @@ typedef struct slot {
 typedef enum progress_mark {
     MARK_INSIDE, /* it may be the one that decides, and works for all */
     MARK_RESTS,  /* it has not come last, so it does nothing before WORKING */
-    MARK_WORKED, /* it has done its part of WORKING, or never will */
+    MARK_WORKED, /* it has done its part of WORKING, or never will; or it has launched its kernel */
 } progress_mark_t;
 
 /* The memory of a board: weft_board_t, a mark for each slot and member, the claims of each rank of
@@ -464,6 +464,20 @@ weft_meeting_state_t weft_meeting_abandon(const weft_meeting_t *meeting,
     after = change(meeting, state, state, WEFT_MEETING_LOST);
     wake_members(meeting);
     return after;
+}
+
+void weft_meeting_note_launch(const weft_meeting_t *meeting)
+{
+    atomic_store(mark_of(meeting, meeting->member), MARK_WORKED);
+}
+
+int weft_meeting_lacking(const weft_meeting_t *meeting)
+{
+    for (int i = 0; i < meeting->members; i++) {
+        if (atomic_load(mark_of(meeting, i)) != MARK_WORKED)
+            return i;
+    }
+    return -1;
 }
 
 void weft_meeting_fail(const weft_meeting_t *meeting)

@@ -163,6 +163,12 @@ typedef bool weft_meeting_is_dead_t(const void *owner, int member);
 weft_meeting_state_t weft_meeting_abandon(const weft_meeting_t *meeting,
                                           weft_meeting_is_dead_t *is_dead, const void *owner);
 
+/** After AGREED: this member has launched its kernel. */
+void weft_meeting_note_launch(const weft_meeting_t *meeting);
+
+/** After AGREED: a member that has not launched its kernel; -1: all have. */
+int weft_meeting_lacking(const weft_meeting_t *meeting);
+
 /** After AGREED: tell the other members that this one cannot do its part, so that they do not wait
  * for it. */
 void weft_meeting_fail(const weft_meeting_t *meeting);

@@ -276,6 +276,22 @@ static void the_last_may_die(void **state)
     weft_board_release(board);
 }
 
+/* Who waits too long for kernels learns whose has not been launched. */
+static void a_kernel_may_be_lacking(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS];
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    gather(board, 0, 3, meetings);
+    weft_meeting_decide(&meetings[3], WEFT_MEETING_AGREED);
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(weft_meeting_lacking(&meetings[3]), i);
+        weft_meeting_note_launch(&meetings[i]);
+    }
+    assert_int_equal(weft_meeting_lacking(&meetings[3]), -1);
+    weft_board_release(board);
+}
+
 /* Nobody leaves while a living member works: it may write to the memory of all. */
 static void a_part_may_be_missing(void **state)
 {
@@ -416,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(boards_are_given_back, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(the_last_may_die, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(a_part_may_be_missing, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(a_kernel_may_be_lacking, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(boards_of_the_dead_are_released, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(all_agree, open_boards, close_boards),
     };
