@@ -13,18 +13,25 @@
 
 enum { WEFT_CLAIM_LINE = 64 };
 
-/** The claims of `lines` lines that begin at `data`, which have been written. */
-static inline void weft_claims_leave(char *claims, const char *data, size_t lines)
+/** Bytes of the claims of a ring. */
+static inline size_t weft_claims_bytes(size_t ring_bytes)
 {
-    for (size_t i = 0; i < lines; i++)
-        claims[i] = data[i * WEFT_CLAIM_LINE];
+    return ring_bytes / WEFT_CLAIM_LINE;
+}
+
+/** Leave the claims of the lines in which `bytes` bytes lie, which have been written `offset` bytes
+ * into the ring. */
+static inline void weft_claims_leave(char *claims, const char *ring, size_t offset, size_t bytes)
+{
+    for (size_t line = offset / WEFT_CLAIM_LINE; line * WEFT_CLAIM_LINE < offset + bytes; line++)
+        claims[line] = ring[line * WEFT_CLAIM_LINE];
 }
 
 /** Make those lines this core's own. No other rank may read or write them now. */
-static inline void weft_claims_take(const char *claims, char *data, size_t lines)
+static inline void weft_claims_take(const char *claims, char *ring, size_t offset, size_t bytes)
 {
-    for (size_t i = 0; i < lines; i++)
-        data[i * WEFT_CLAIM_LINE] = claims[i];
+    for (size_t line = offset / WEFT_CLAIM_LINE; line * WEFT_CLAIM_LINE < offset + bytes; line++)
+        ring[line * WEFT_CLAIM_LINE] = claims[line];
 }
 
 #endif

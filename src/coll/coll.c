@@ -157,7 +157,8 @@ int weft_coll_open(void)
 static bool has_table; /* read when the first plan is written */
 
 static __attribute__((noinline)) int write_plan(weft_coll_t coll, const weft_coll_args_t *args,
-                                                const weft_wall_t *wall, weft_plan_t **out)
+                                                const weft_wall_t *wall, const weft_plan_key_t *key,
+                                                weft_plan_t **out)
 {
     if (!has_table) {
         weft_tuning_open();
@@ -166,7 +167,7 @@ static __attribute__((noinline)) int write_plan(weft_coll_t coll, const weft_col
     int err = coll_write_plan(coll, args, wall, out);
     if (err != MPI_SUCCESS)
         return err;
-    (*out)->key = weft_plan_key_of(coll, args, wall != NULL);
+    (*out)->key = *key;
     err = weft_plan_cache_keep(args, *out);
     if (err != MPI_SUCCESS)
         weft_plan_release(*out);
@@ -179,7 +180,7 @@ static inline int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const
     weft_plan_key_t key = weft_plan_key_of(coll, args, wall != NULL);
     weft_plan_t *plan = weft_plan_cache_find(args->comm, &key);
     if (__builtin_expect(plan == NULL, 0))
-        return write_plan(coll, args, wall, out);
+        return write_plan(coll, args, wall, &key, out);
     plan->references++;
     *out = plan;
     return MPI_SUCCESS;

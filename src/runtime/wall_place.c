@@ -27,11 +27,6 @@ size_t weft_wall_ring_bytes(int ranks, size_t bytes)
     return ring < RING_LEAST ? 0 : ring;
 }
 
-static size_t claims_bytes(size_t ring_bytes)
-{
-    return ring_bytes / WEFT_CLAIM_LINE;
-}
-
 static size_t rings_of(int ranks)
 {
     return WEFT_WALLS * (size_t)ranks;
@@ -39,9 +34,9 @@ static size_t rings_of(int ranks)
 
 size_t weft_walls_bytes(int ranks, size_t ring_bytes)
 {
-    return ring_bytes == 0
-               ? 0
-               : posts_bytes(ranks) + rings_of(ranks) * (ring_bytes + claims_bytes(ring_bytes));
+    return ring_bytes == 0 ? 0
+                           : posts_bytes(ranks) +
+                                 rings_of(ranks) * (ring_bytes + weft_claims_bytes(ring_bytes));
 }
 
 weft_strip_t *weft_wall_strip(int wall, int local_rank)
@@ -69,5 +64,5 @@ char *weft_wall_claims(int wall, int local_rank)
 {
     size_t bytes = weft_wall_place.ring_bytes;
     return rings() + rings_of(weft_wall_place.ranks) * bytes +
-           index_of(wall, local_rank) * claims_bytes(bytes);
+           index_of(wall, local_rank) * weft_claims_bytes(bytes);
 }

@@ -162,16 +162,14 @@ uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes)
     if (weft_channel_choice(out, bytes)->way != WEFT_STORE_CLAIMED)
         return marks;
     uint32_t at = (out->units_sent + out->reserved_units - lines) & (out->channel.units - 1);
-    weft_claims_leave(out->channel.claims + at, out->channel.data + (size_t)at * WEFT_DATA_UNIT,
-                      lines);
+    weft_claims_leave(out->channel.claims, out->channel.data, (size_t)at * WEFT_DATA_UNIT, bytes);
     return marks | WEFT_CLAIMED;
 }
 
 void weft_channel_claim(weft_channel_in_t *in, const void *payload, size_t bytes)
 {
-    size_t at = (size_t)((const char *)payload - in->channel.data);
-    weft_claims_take(in->channel.claims + at / WEFT_DATA_UNIT, in->channel.data + at,
-                     weft_channel_units(bytes));
+    size_t offset = (size_t)((const char *)payload - in->channel.data);
+    weft_claims_take(in->channel.claims, in->channel.data, offset, bytes);
     in->is_claimed = false;
 }
 

@@ -12,8 +12,8 @@
 #include "mpi.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -76,11 +76,6 @@ static size_t data_offset(int ranks)
     return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_channel_slot_t);
 }
 
-static size_t claims_bytes(size_t ring_bytes)
-{
-    return ring_bytes / WEFT_CLAIM_LINE;
-}
-
 static size_t claims_offset(int ranks, size_t data_bytes)
 {
     return data_offset(ranks) + pairs_of(ranks) * data_bytes;
@@ -88,7 +83,7 @@ static size_t claims_offset(int ranks, size_t data_bytes)
 
 static size_t segment_bytes(int ranks, size_t data_bytes)
 {
-    return claims_offset(ranks, data_bytes) + pairs_of(ranks) * claims_bytes(data_bytes);
+    return claims_offset(ranks, data_bytes) + pairs_of(ranks) * weft_claims_bytes(data_bytes);
 }
 
 static size_t large_offset(int ranks, size_t data_bytes)
@@ -104,7 +99,7 @@ static size_t large_claims_offset(int ranks, size_t data_bytes, size_t large_byt
 static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
 {
     return large_claims_offset(ranks, data_bytes, large_bytes) +
-           pairs_of(ranks) * claims_bytes(large_bytes);
+           pairs_of(ranks) * weft_claims_bytes(large_bytes);
 }
 
 static size_t walls_offset(int ranks, size_t data_bytes, size_t large_bytes)
@@ -381,22 +376,21 @@ void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender)
 {
     char *base = (char *)segment->header;
-    size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
     int ranks = segment->ranks;
+    size_t pair = (size_t)receiver * (size_t)ranks + (size_t)sender;
     size_t data_bytes = segment->header->data_bytes, large_bytes = segment->header->large_bytes;
     char *large = base + large_offset(ranks, data_bytes) + pair * large_bytes;
-    weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(segment->ranks));
-    weft_channel_slot_t *slots =
-        (weft_channel_slot_t *)(void *)(base + slots_offset(segment->ranks));
+    weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(ranks));
+    weft_channel_slot_t *slots = (weft_channel_slot_t *)(void *)(base + slots_offset(ranks));
     return (weft_channel_t){
         .slots = slots + pair * WEFT_SLOTS,
         .credit = credits + pair,
-        .data = base + data_offset(segment->ranks) + pair * data_bytes,
-        .claims = base + claims_offset(ranks, data_bytes) + pair * claims_bytes(data_bytes),
+        .data = base + data_offset(ranks) + pair * data_bytes,
+        .claims = base + claims_offset(ranks, data_bytes) + pair * weft_claims_bytes(data_bytes),
         .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
         .large = large_bytes == 0 ? NULL : large,
         .large_claims = base + large_claims_offset(ranks, data_bytes, large_bytes) +
-                        pair * claims_bytes(large_bytes),
+                        pair * weft_claims_bytes(large_bytes),
         .large_units = (uint32_t)(large_bytes / WEFT_DATA_UNIT),
     };
 }

@@ -100,18 +100,14 @@ void weft_wall_leave_claims(weft_wall_t *wall)
     size_t bytes = wall->ring_at - wall->begins[wall->number % WEFT_WALL_POSTS];
     post->has_claims = weft_wall_stores(wall) == WEFT_STORE_CLAIMED;
     if (post->has_claims)
-        weft_claims_leave(wall->claims + post->offset / WEFT_CLAIM_LINE, wall->ring + post->offset,
-                          bytes / WEFT_CLAIM_LINE);
+        weft_claims_leave(wall->claims, wall->ring, post->offset, bytes);
 }
 
 void weft_wall_claim_lines(const weft_wall_t *wall, int member, const void *data, size_t bytes)
 {
     const weft_wall_member_t *its = &wall->members[member];
-    size_t begin = (size_t)((const char *)data - its->ring) / WEFT_CLAIM_LINE,
-           end = ((size_t)((const char *)data - its->ring) + bytes + WEFT_CLAIM_LINE - 1) /
-                 WEFT_CLAIM_LINE;
     if (member != wall->rank)
-        weft_claims_take(its->claims + begin, its->ring + begin * WEFT_CLAIM_LINE, end - begin);
+        weft_claims_take(its->claims, its->ring, (size_t)((const char *)data - its->ring), bytes);
 }
 
 /* ---- the costs of a call ---- */
