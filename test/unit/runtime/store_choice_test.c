@@ -10,76 +10,31 @@
 
 #include <cmocka.h>
 
-/* A pair of cores: what a packet costs that is stored in one way, after so many packets of that
- * way. Past the caches it is the same for all. */
-typedef weft_store_cost_t (*pair_fn_t)(weft_store_t way, int since_turn);
-
 enum {
     BYTES = 16384,
     LAP = 16, /* packets, after which all lines are as the way leaves them */
     ALL = 1 << WEFT_STORE_CACHED | 1 << WEFT_STORE_CLAIMED | 1 << WEFT_STORE_NONTEMPORAL,
 };
 
-static const weft_store_cost_t past_the_caches = {50, 52};
+/* A pair of cores: what a packet costs that is stored in one way, and what in the lap after a turn,
+ * while the way finds lines as another one has left them; `first` NULL: the same. Past the caches
+ * it is the same for all. */
+typedef struct pair {
+    weft_store_cost_t cost[WEFT_STORES];
+    const weft_store_cost_t *first;
+} pair_t;
 
-static weft_store_cost_t far_pair(weft_store_t way, int since_turn)
-{
-    (void)since_turn;
-    switch (way) {
-    case WEFT_STORE_CACHED:
-        return (weft_store_cost_t){60, 380};
-    case WEFT_STORE_CLAIMED:
-        return (weft_store_cost_t){80, 90};
-    default:
-        return past_the_caches;
-    }
-}
+static const weft_store_cost_t first_near[WEFT_STORES] = {{20, 25}, {110, 31}, {50, 52}};
 
-/* In a small ring. Until a lap is over, each way finds lines as another one has left them. */
-static weft_store_cost_t near_pair(weft_store_t way, int since_turn)
-{
-    bool has_settled = since_turn >= LAP;
-    switch (way) {
-    case WEFT_STORE_CACHED:
-        return (weft_store_cost_t){has_settled ? 110 : 20, 25};
-    case WEFT_STORE_CLAIMED:
-        return (weft_store_cost_t){has_settled ? 26 : 110, 31};
-    default:
-        return past_the_caches;
-    }
-}
-
-/* In a large ring. */
-static weft_store_cost_t near_large_pair(weft_store_t way, int since_turn)
-{
-    (void)since_turn;
-    switch (way) {
-    case WEFT_STORE_CACHED:
-        return (weft_store_cost_t){26, 24};
-    case WEFT_STORE_CLAIMED:
-        return (weft_store_cost_t){40, 35};
-    default:
-        return past_the_caches;
-    }
-}
-
-/* No way is much better. */
-static weft_store_cost_t even_pair(weft_store_t way, int since_turn)
-{
-    (void)since_turn;
-    switch (way) {
-    case WEFT_STORE_CACHED:
-        return (weft_store_cost_t){55, 60};
-    case WEFT_STORE_CLAIMED:
-        return (weft_store_cost_t){60, 60};
-    default:
-        return past_the_caches;
-    }
-}
+static const pair_t far_pair = {{{60, 380}, {80, 90}, {50, 52}}, NULL};
+static const pair_t near_pair = {{{110, 25}, {26, 31}, {50, 52}}, first_near}; /* a small ring */
+static const pair_t near_large_pair = {{{26, 24}, {40, 35}, {50, 52}}, NULL};  /* a large one */
+static const pair_t even_pair = {{{55, 60}, {60, 60}, {50, 52}}, NULL}; /* no way is much better */
 
 static weft_store_choice_t choice;
 static int since_turn;
 static size_t since_note;
+static int disturbed_every; /* sample; 0: none */
 
 static void copy_nothing(void *to, const void *from, size_t bytes)
 {
@@ -96,11 +51,22 @@ static int open_choice(void **state)
     weft_store_open(&choice, ALL, LAP * BYTES);
     since_turn = 1000;
     since_note = 0;
+    disturbed_every = 0;
     return 0;
 }
 
+static weft_store_cost_t cost_of(const pair_t *pair, weft_store_t way)
+{
+    static int samples;
+    bool is_first = pair->first != NULL && since_turn < LAP;
+    weft_store_cost_t cost = is_first ? pair->first[way] : pair->cost[way];
+    if (disturbed_every > 0 && ++samples % disturbed_every == 0)
+        cost.read += 5000;
+    return cost;
+}
+
 /* Sends packets; returns how many went another way than `expected`. */
-static int send(int packets, pair_fn_t pair, weft_store_t expected)
+static int send(int packets, const pair_t *pair, weft_store_t expected)
 {
     int others = 0;
     for (int i = 0; i < packets; i++) {
@@ -108,7 +74,7 @@ static int send(int packets, pair_fn_t pair, weft_store_t expected)
         others += way != expected;
         since_note += BYTES;
         if (weft_store_is_sample(&choice)) {
-            weft_store_note(&choice, pair(way, since_turn), since_note);
+            weft_store_note(&choice, cost_of(pair, way), since_note);
             since_note = 0;
         }
         since_turn = choice.way == way ? since_turn + 1 : 0;
@@ -117,7 +83,7 @@ static int send(int packets, pair_fn_t pair, weft_store_t expected)
 }
 
 /* After a few laps most packets go the best way, and later nearly all. */
-static void keeps_to(pair_fn_t pair, weft_store_t best)
+static void keeps_to(const pair_t *pair, weft_store_t best)
 {
     send(10 * LAP, pair, best);
     assert_in_range(send(40 * LAP, pair, best), 0, 40 * LAP / 4);
@@ -127,33 +93,33 @@ static void keeps_to(pair_fn_t pair, weft_store_t best)
 static void far_readers_get_data_past_the_caches(void **state)
 {
     (void)state;
-    keeps_to(far_pair, WEFT_STORE_NONTEMPORAL);
+    keeps_to(&far_pair, WEFT_STORE_NONTEMPORAL);
 }
 
 static void near_readers_claim_lines_of_a_small_ring(void **state)
 {
     (void)state;
-    keeps_to(near_pair, WEFT_STORE_CLAIMED);
+    keeps_to(&near_pair, WEFT_STORE_CLAIMED);
 }
 
 static void near_readers_get_cached_data_of_a_large_ring(void **state)
 {
     (void)state;
-    assert_int_equal(send(100000, near_large_pair, WEFT_STORE_CACHED), 0);
+    assert_int_equal(send(100000, &near_large_pair, WEFT_STORE_CACHED), 0);
 }
 
 static void cores_may_move(void **state)
 {
     (void)state;
-    send(10000, far_pair, WEFT_STORE_NONTEMPORAL);
+    send(10000, &far_pair, WEFT_STORE_NONTEMPORAL);
     for (int i = 0; i < 4; i++) {
-        send(20000, near_pair, WEFT_STORE_CLAIMED);
+        send(20000, &near_pair, WEFT_STORE_CLAIMED);
         assert_int_equal(choice.way, WEFT_STORE_CLAIMED);
-        send(1000, far_pair, WEFT_STORE_NONTEMPORAL);
+        send(1000, &far_pair, WEFT_STORE_NONTEMPORAL);
         assert_int_equal(choice.way, WEFT_STORE_NONTEMPORAL);
-        send(20000, near_large_pair, WEFT_STORE_CACHED);
+        send(20000, &near_large_pair, WEFT_STORE_CACHED);
         assert_int_equal(choice.way, WEFT_STORE_CACHED);
-        send(1000, far_pair, WEFT_STORE_NONTEMPORAL);
+        send(1000, &far_pair, WEFT_STORE_NONTEMPORAL);
         assert_int_equal(choice.way, WEFT_STORE_NONTEMPORAL);
     }
 }
@@ -161,23 +127,15 @@ static void cores_may_move(void **state)
 static void an_even_pair_is_left_alone(void **state)
 {
     (void)state;
-    keeps_to(even_pair, WEFT_STORE_CACHED);
+    keeps_to(&even_pair, WEFT_STORE_CACHED);
 }
 
 /* A sample that another process disturbs is one of four. */
-static weft_store_cost_t disturbed_pair(weft_store_t way, int turn)
-{
-    static int n;
-    weft_store_cost_t cost = near_pair(way, turn);
-    if (++n % 2 == 0)
-        cost.read += 5000;
-    return cost;
-}
-
 static void disturbances_change_nothing(void **state)
 {
     (void)state;
-    keeps_to(disturbed_pair, WEFT_STORE_CLAIMED);
+    disturbed_every = 2;
+    keeps_to(&near_pair, WEFT_STORE_CLAIMED);
 }
 
 static void a_way_may_be_fixed(void **state)
@@ -185,13 +143,13 @@ static void a_way_may_be_fixed(void **state)
     (void)state;
     weft_config.STORES = "nontemporal";
     weft_store_open(&choice, ALL, LAP * BYTES);
-    assert_int_equal(send(100000, near_pair, WEFT_STORE_NONTEMPORAL), 0);
+    assert_int_equal(send(100000, &near_pair, WEFT_STORE_NONTEMPORAL), 0);
     weft_config.STORES = "cached";
     weft_store_open(&choice, ALL, LAP * BYTES);
-    assert_int_equal(send(100000, far_pair, WEFT_STORE_CACHED), 0);
+    assert_int_equal(send(100000, &far_pair, WEFT_STORE_CACHED), 0);
     weft_config.STORES = "claimed";
     weft_store_open(&choice, ALL, LAP * BYTES);
-    assert_int_equal(send(100000, far_pair, WEFT_STORE_CLAIMED), 0);
+    assert_int_equal(send(100000, &far_pair, WEFT_STORE_CLAIMED), 0);
 }
 
 /* Memory with many readers has no claims, and not all processors have other stores. */
@@ -200,16 +158,16 @@ static void a_way_may_be_lacking(void **state)
     (void)state;
     weft_config.STORES = "claimed";
     weft_store_open(&choice, 1 << WEFT_STORE_CACHED | 1 << WEFT_STORE_NONTEMPORAL, LAP * BYTES);
-    assert_int_equal(send(100000, near_pair, WEFT_STORE_CACHED), 0);
+    assert_int_equal(send(100000, &near_pair, WEFT_STORE_CACHED), 0);
     weft_copy_nontemporal = NULL;
     weft_config.STORES = "nontemporal";
     weft_store_open(&choice, ALL, LAP * BYTES);
-    assert_int_equal(send(100000, far_pair, WEFT_STORE_CACHED), 0);
+    assert_int_equal(send(100000, &far_pair, WEFT_STORE_CACHED), 0);
     weft_config.STORES = "auto";
     weft_store_open(&choice, 1 << WEFT_STORE_CACHED | 1 << WEFT_STORE_NONTEMPORAL, LAP * BYTES);
-    assert_int_equal(send(100000, far_pair, WEFT_STORE_CACHED), 0);
+    assert_int_equal(send(100000, &far_pair, WEFT_STORE_CACHED), 0);
     weft_store_open(&choice, ALL, LAP * BYTES);
-    keeps_to(far_pair, WEFT_STORE_CLAIMED);
+    keeps_to(&far_pair, WEFT_STORE_CLAIMED);
 }
 
 int main(void)
