@@ -197,11 +197,13 @@ static void disagree(void)
     MPI_Barrier(all.mpi);
 }
 
-/* A receive that nobody sends to ends when another rank aborts; the stream goes on. */
+/* A receive that nobody sends to ends when another rank aborts; the stream goes on. Nobody aborts
+   while others still make the communicator, which would then fail. */
 static void abort_other(void)
 {
     nccl_comm_t one = nccl_comm_of(all.mpi, all.stream);
     ncclResult_t error = ncclSuccess;
+    MPI_Barrier(all.mpi);
     if (all.rank == 0) {
         NCCL(ncclRecv(out.at, 1, ncclInt32, 1, one.nccl, one.stream));
         CU(cuStreamSynchronize(one.stream));
