@@ -125,6 +125,18 @@ static bool must_wait(const sim_copy_t *copy, place_t to, place_t from, bool is_
     return to != DEVICE || from != DEVICE;
 }
 
+/* While it waits for pageable memory the driver keeps other calls out. */
+static CUresult submit(sim_stream_t *stream, sim_work_t *work, bool wait, bool is_pageable)
+{
+    bool is_alone = wait && is_pageable && sim_options()->strict != 0;
+    if (is_alone)
+        sim_exclude(stream->context->device);
+    CUresult result = sim_submit(stream, work, wait);
+    if (is_alone)
+        sim_admit();
+    return result;
+}
+
 CUresult sim_copy_submit(sim_stream_t *stream, const sim_copy_t *copy, bool is_async)
 {
     if (copy->width == 0 || copy->height == 0 || copy->depth == 0)
@@ -148,7 +160,7 @@ CUresult sim_copy_submit(sim_stream_t *stream, const sim_copy_t *copy, bool is_a
         memcpy(job->staged, (void *)copy->from.start, staged);
     work->run = run_copy;
     bool wait = must_wait(copy, to, from, is_async);
-    result = sim_submit(stream, work, !is_captured && wait);
+    result = submit(stream, work, !is_captured && wait, to == PAGEABLE || from == PAGEABLE);
     if (!is_async && !wait)
         sim_returns_early(stream);
     return result;

@@ -90,8 +90,8 @@ void sim_report_wait(const sim_device_t *device, const void *at, uint64_t value)
         return;
     exclusive.is_reported = true;
     fprintf(stderr,
-            "simcuda: %s waits for all streams of device %d, and keeps other calls out; a stream "
-            "there waits until the word at %p has come to %llu\n",
+            "simcuda: %s waits for work of device %d, and keeps other calls out; a stream there "
+            "waits until the word at %p has come to %llu\n",
             exclusive.call, device->ordinal, at, (unsigned long long)value);
 }
 

@@ -145,7 +145,8 @@ static void *open_by_a_call(void *word)
     return NULL;
 }
 
-/* Neither call returns: the first one waits for the stream, the second one for the first. */
+/* If the call keeps the other out, neither returns: the first one waits for the stream, the second
+ * one for the first. */
 static void keep_others_out(void (*call)(void))
 {
     pthread_t thread;
@@ -167,6 +168,28 @@ static void keeps_others_out(void)
 static void keeps_others_out_loading(void)
 {
     keep_others_out(load_module);
+}
+
+static void copy_to_pageable(void)
+{
+    static int pageable[COUNT];
+    OK(cuMemcpyDtoHAsync(pageable, memory, sizeof(pageable), streams[0]));
+}
+
+static void keeps_others_out_copying(void)
+{
+    keep_others_out(copy_to_pageable);
+}
+
+static void synchronize(void)
+{
+    OK(cuStreamSynchronize(streams[0]));
+    copy_to_pageable();
+}
+
+static void lets_others_in(void)
+{
+    keep_others_out(synchronize);
 }
 
 static void *open_by_a_store(void *word)
@@ -280,6 +303,8 @@ int main(void)
         {"calls do not wait without it", "lazy,late=20", calls_do_not_wait, 0},
         {"those of driver 580 do not wait", "strict=2,lazy,late=20", calls_do_not_wait, 0},
         {"one that loads keeps others out", "strict=2,late=0", keeps_others_out_loading, SIGALRM},
+        {"a copy to pageable memory, too", "strict=2,late=0", keeps_others_out_copying, SIGALRM},
+        {"but no call that only waits", "strict=2,late=0", lets_others_in, 0},
         {"for all contexts of the device", "strict=1,devices=2,lazy,late=20", of_all_contexts, 0},
         {"a waiting call keeps others out", "strict=1,late=0", keeps_others_out, SIGALRM},
         {"a store ends the wait", "strict=1,late=0", ends_when_the_word_comes, 0},
