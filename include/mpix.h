@@ -116,6 +116,9 @@ int PMPIX_Comm_report(MPI_Comm comm, int form, int size, char *text, int *length
  * stream. The _enqueue functions return at once; the operation runs after the work that was put
  * into the stream before it, and before the work that is put there later. No synchronisation by the
  * host is needed, and while a stream is being captured the operation becomes part of the graph.
+ * The stream does not wait for operations that have a request: MPI_Wait does, or
+ * MPIX_Wait_enqueue, which has the stream wait. For a collective the request is MPI_REQUEST_NULL
+ * where it is a kernel in the stream, which later work there comes after.
  *
  * MPIX_Stream_create takes the info keys "type", which is "cudaStream_t", and "value", the stream's
  * handle as MPIX_Info_set_hex writes it. Without "type" the stream belongs to no device, and
@@ -152,6 +155,20 @@ int MPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype send
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 int MPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int MPIX_Ibarrier_enqueue(MPI_Comm comm, MPI_Request *request);
+int MPIX_Ibcast_enqueue(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                        MPI_Request *request);
+int MPIX_Iallreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
+                            MPI_Op op, MPI_Comm comm, MPI_Request *request);
+int MPIX_Ireduce_scatter_enqueue(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                 MPI_Request *request);
+int MPIX_Iallgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                            MPI_Request *request);
+int MPIX_Ialltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
+                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                           MPI_Request *request);
 
 int PMPIX_Info_set_hex(MPI_Info info, const char *key, const void *value, int value_size);
 int PMPIX_Stream_create(MPI_Info info, MPIX_Stream *stream);
@@ -179,6 +196,20 @@ int PMPIX_Allgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sen
                             void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 int PMPIX_Alltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+int PMPIX_Ibarrier_enqueue(MPI_Comm comm, MPI_Request *request);
+int PMPIX_Ibcast_enqueue(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                         MPI_Request *request);
+int PMPIX_Iallreduce_enqueue(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
+                             MPI_Op op, MPI_Comm comm, MPI_Request *request);
+int PMPIX_Ireduce_scatter_enqueue(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                  MPI_Request *request);
+int PMPIX_Iallgather_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                             MPI_Request *request);
+int PMPIX_Ialltoall_enqueue(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                            MPI_Request *request);
 
 /*
  * Fault tolerance. MPIX_Comm_revoke is called by one rank, and reaches all; the others whose names

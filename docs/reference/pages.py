@@ -144,7 +144,12 @@ class FunctionPage:
         if family.name in names and family.name + "_c" in names:
             wide = [name for name in names if name.endswith("_c")]
             texts.append(f"{listed(wide)} {'does' if len(wide) == 1 else 'do'} the same for counts and sizes that an int cannot hold.")
-        if family.nonblocking:
+        if family.nonblocking and family.name.endswith("_enqueue"):
+            texts.append(f"{family.nonblocking[0]} does the same, but the stream does not wait for the operation. MPI_Wait, MPI_Test and the like "
+                         "wait for request on the host, MPIX_Wait_enqueue and MPIX_Waitall_enqueue have the stream wait; until then the "
+                         "buffers must be left alone. Where the operation is a kernel in the stream, request is MPI_REQUEST_NULL, and later "
+                         "work in the stream comes after it.")
+        elif family.nonblocking:
             texts.append(f"{family.nonblocking[0]} begins the operation and returns at once. It is completed by MPI_Wait, MPI_Test "
                          "and the like, with request; until then the buffers must be left alone. Several may be under way; all "
                          "processes begin them in the same order.")

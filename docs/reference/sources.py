@@ -185,7 +185,9 @@ def plain_name(name):
 
 
 def nonblocking(name):
-    return "MPI_I" + name[4].lower() + name[5:]
+    """MPI_Bcast: MPI_Ibcast; MPIX_Bcast_enqueue: MPIX_Ibcast_enqueue."""
+    prefix, rest = name.split("_", 1)
+    return f"{prefix}_I{rest[0].lower()}{rest[1:]}"
 
 
 class Reference:
@@ -238,7 +240,10 @@ class Reference:
         """The forms that are generated: int twins, nonblocking and persistent ones."""
         for family in self.families.values():
             forms = [family.name, family.name + "_c"]
-            if family.name in self.is_collective:
+            if family.name in self.is_collective and family.name.endswith("_enqueue"):
+                family.nonblocking = [nonblocking(family.name)]
+                forms += family.nonblocking
+            elif family.name in self.is_collective:
                 nonblocking_name, persistent_name = nonblocking(family.name), family.name + "_init"
                 family.nonblocking, family.persistent = [nonblocking_name], [persistent_name]
                 forms += [nonblocking_name, nonblocking_name + "_c", persistent_name, persistent_name + "_c"]

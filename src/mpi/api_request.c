@@ -494,8 +494,8 @@ static int wait_enqueued(weft_call_t *call, int count, MPI_Request handles[], MP
 /** Makes a CUDA stream wait for the operation of a request, and returns at once (mpix.h). What is
  *  put into the stream later runs when the operation is complete. *request becomes
  *  MPI_REQUEST_NULL.
- *  @param[in,out] request  of MPIX_Isend_enqueue or MPIX_Irecv_enqueue, or MPI_REQUEST_NULL: the
- *      call does nothing
+ *  @param[in,out] request  of MPIX_Isend_enqueue, MPIX_Iallreduce_enqueue or the like, or
+ *      MPI_REQUEST_NULL: the call does nothing
  *  @param[out] status  written when the stream comes to the wait, MPI_ERROR too, and must stay
  *      until then; or MPI_STATUS_IGNORE
  *  @error MPI_ERR_REQUEST  the request is of another function, or was made in another capture of
@@ -517,8 +517,8 @@ int PMPIX_Wait_enqueue(MPI_Request *handle, MPI_Status *status)
 /** Makes a CUDA stream wait for the operations of several requests, and returns at once (mpix.h).
  *  The entries of array_of_requests become MPI_REQUEST_NULL.
  *  @param[in] count  the length of both arrays; 0 is allowed
- *  @param[in,out] array_of_requests  [count], of MPIX_Isend_enqueue or MPIX_Irecv_enqueue on one
- *      stream; entries may be MPI_REQUEST_NULL
+ *  @param[in,out] array_of_requests  [count], of MPIX_Isend_enqueue, MPIX_Iallreduce_enqueue and
+ *      the like on one stream; entries may be MPI_REQUEST_NULL
  *  @param[out] array_of_statuses  [count], written when the stream comes to the wait, MPI_ERROR
  *      too, and must stay until then; or MPI_STATUSES_IGNORE
  *  @error MPI_ERR_REQUEST  a request is of another function, of another stream than the others, or

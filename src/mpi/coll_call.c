@@ -139,10 +139,16 @@ int weft_coll_request(const weft_coll_call_t *user, const weft_coll_args_t *args
     int err = is_persistent ? weft_check_info(user->info, &info) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = weft_check_output(user->request, "request");
+    if (err != MPI_SUCCESS)
+        return err;
+    if (is_persistent)
+        err = weft_coll_prepare(user->coll, args, &request);
+    else if (user->form == WEFT_ENQUEUED_BEGUN)
+        err = weft_enqueue_coll(user->name, user->coll, args, &request);
+    else
+        err = weft_coll_begin(user->coll, args, &request);
     if (err == MPI_SUCCESS)
-        err = is_persistent ? weft_coll_prepare(user->coll, args, &request)
-                            : weft_coll_begin(user->coll, args, &request);
-    if (err == MPI_SUCCESS)
-        *user->request = weft_give_request(user->name, request);
+        *user->request =
+            request == NULL ? MPI_REQUEST_NULL : weft_give_request(user->name, request);
     return err;
 }

@@ -47,7 +47,8 @@ typedef enum weft_coll_form {
     WEFT_BLOCKING,
     WEFT_NONBLOCKING,
     WEFT_PERSISTENT,
-    WEFT_ENQUEUED, /* in the order of the communicator's stream */
+    WEFT_ENQUEUED,       /* in the order of the communicator's stream, which waits */
+    WEFT_ENQUEUED_BEGUN, /* or does not */
 } weft_coll_form_t;
 
 typedef struct weft_coll_call {
@@ -59,7 +60,7 @@ typedef struct weft_coll_call {
     MPI_Op op;
     weft_coll_form_t form;
     MPI_Info info;        /* of a persistent call */
-    MPI_Request *request; /* of a nonblocking or persistent call */
+    MPI_Request *request; /* of a call that returns before the collective is over */
 } weft_coll_call_t;
 
 static inline void weft_counts_set(weft_counts_t *counts, weft_counts_t value)
@@ -254,7 +255,7 @@ static WEFT_COLL_INLINE void weft_coll_fill(const weft_coll_call_t *user, weft_c
     args->recv_types = user->recv.types;
 }
 
-/** Begin or prepare a collective whose arguments have been checked. */
+/** Begin, enqueue or prepare a collective whose arguments have been checked. */
 int weft_coll_request(const weft_coll_call_t *user, const weft_coll_args_t *args);
 
 typedef int (*weft_settle_fn_t)(weft_coll_call_t *user, weft_comm_t *comm, weft_coll_args_t *args);
@@ -271,7 +272,7 @@ static WEFT_COLL_INLINE int weft_coll_perform(const weft_coll_call_t *user,
     if (user->form == WEFT_BLOCKING)
         return weft_coll_run(user->coll, args);
     if (user->form == WEFT_ENQUEUED)
-        return weft_enqueue_coll(user->name, user->coll, args);
+        return weft_enqueue_coll(user->name, user->coll, args, NULL);
     weft_coll_call_t copy;
     weft_coll_copy(&copy, user);
     return weft_coll_request(&copy, args);

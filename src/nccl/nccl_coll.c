@@ -145,7 +145,7 @@ static int enqueue_coll(const nccl_call_t *call, void *result)
                              .recv_type = call->type,
                              .op = call->reduction.op};
     fill_places(call, &args);
-    return weft_enqueue_coll(call->name, colls[call->kind], &args);
+    return weft_enqueue_coll(call->name, colls[call->kind], &args, NULL);
 }
 
 /* ---- behind ---- */

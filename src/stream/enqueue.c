@@ -195,8 +195,8 @@ static int copy_counts(const weft_coll_args_t *args, MPI_Count **out)
     return MPI_SUCCESS;
 }
 
-static int enqueue_coll_with_gate(const char *name, weft_coll_t coll, const weft_coll_args_t *args,
-                                  weft_stream_t *stream)
+static int enqueue_coll_record(const char *name, weft_coll_t coll, const weft_coll_args_t *args,
+                               weft_stream_t *stream, weft_request_t **out)
 {
     MPI_Count *counts;
     int err = copy_counts(args, &counts);
@@ -214,16 +214,19 @@ static int enqueue_coll_with_gate(const char *name, weft_coll_t coll, const weft
     if (counts != NULL)
         record->of.coll.args.recv_counts = weft_counts_wide(counts);
     retain(args);
-    return enqueue_record(record, NULL);
+    return enqueue_record(record, out);
 }
 
-int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t *args)
+int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t *args,
+                      weft_request_t **out)
 {
     weft_stream_t *stream;
     int err = find_stream(args->comm, &stream);
+    if (out != NULL)
+        *out = NULL;
     if (err != MPI_SUCCESS || weft_conduit_put(stream, coll, args, &err))
         return err;
-    return enqueue_coll_with_gate(name, coll, args, stream);
+    return enqueue_coll_record(name, coll, args, stream, out);
 }
 
 /* ---- waits ---- */
@@ -308,7 +311,7 @@ static int find_targets(const weft_enqueue_wait_t *args, enqueued_t **targets,
         if (request != NULL && !wefti_is_enqueued(request))
             return weft_fail(MPI_ERR_REQUEST,
                              "the request is of a %s, but must come from "
-                             "MPIX_Isend_enqueue or MPIX_Irecv_enqueue",
+                             "MPIX_Isend_enqueue or another MPIX_I..._enqueue",
                              request->ops->name);
         if (first == NULL)
             first = targets[i];

@@ -28,7 +28,10 @@ int weft_enqueue_send(const char *name, const weft_send_args_t *args, weft_reque
 int weft_enqueue_recv(const char *name, const weft_recv_args_t *args, MPI_Status *status,
                       weft_request_t **out);
 
-int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t *args);
+/** `out` as in weft_enqueue_send(); *out is NULL if the collective is kernels in the stream, which
+ * later work in the stream comes after. */
+int weft_enqueue_coll(const char *name, weft_coll_t coll, const weft_coll_args_t *args,
+                      weft_request_t **out);
 
 /** Make the stream wait for requests of the functions above (NULL entries are skipped); success
  * releases the requests. All must be of one stream, and of the same capture if it is captured;
