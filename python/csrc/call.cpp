@@ -113,8 +113,9 @@ c10dWorkPtr Call::finish(bool is_async)
 {
     if (group_.coalesced_ != nullptr && join_coalesced())
         return nullptr;
-    if (path_ != group_.host_.get())
+    if (operation_.is_in_stream())
         return group_.streams_->finish(*path_, std::move(operation_), type_, is_async);
+    operation_.is_awaited = operation_.path != nullptr;
     if (!is_async) {
         wait();
         return nullptr;

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For a torch with CUDA. Each group has a stream and a stream communicator (mpix.h) for each device
-// that it is used with. An operation makes that stream wait for the caller's, enqueues MPI's
-// operations there, and makes the caller's stream wait for it in turn: nothing waits on the host.
+// that it is used with. An operation makes that stream wait for the caller's, and enqueues MPI's
+// operations there. What becomes of it then:
+//
+//   kernels in the stream    the caller's stream waits for it: StreamWork
+//   requests                 the host waits for them, in wait(), or the progress thread: WeftWork.
+//                            No stream waits for MPI then. If one did, a copy to the host's memory
+//                            in it, as of tensor.cpu(), would keep MPI out of the driver meanwhile,
+//                            and neither would go on.
+//   captured into a graph    the stream waits for requests, too, as the host cannot: StreamWork
 #include "stream_path.h"
 
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <mpix.h>
@@ -70,16 +78,28 @@ class StreamPath : public Path
     void prepare(Operation &op) override
     {
         op.path = this;
+        op.is_captured = c10::cuda::currentStreamCaptureStatusMayInitCtx() !=
+                         c10::cuda::CaptureStatus::None;
         at::cuda::CUDAEvent begun;
         begun.record(c10::cuda::getCurrentCUDAStream(stream_.device_index()));
         begun.block(stream_);
     }
 
+    void run_and_wait(const std::function<void()> &steps) override
+    {
+        c10::cuda::CUDAStreamGuard guard(stream_);
+        steps();
+        stream_.synchronize();
+    }
+
     void allreduce(Operation &op, const void *in, void *out, MPI_Count count,
                    const Reduction &how) override
     {
-        check_mpi(MPIX_Allreduce_enqueue(in, out, to_int(count, op), how.datatype, how.op, comm_),
+        MPI_Request *request = op.next_request();
+        check_mpi(MPIX_Iallreduce_enqueue(in, out, to_int(count, op), how.datatype, how.op, comm_,
+                                          request),
                   op.about);
+        note_begun(op, *request);
     }
 
     // There is no enqueued reduce: the others throw the result away.
@@ -95,24 +115,33 @@ class StreamPath : public Path
                         const Reduction &how) override
     {
         std::vector<int> counts(static_cast<size_t>(size_), to_int(count, op));
-        check_mpi(MPIX_Reduce_scatter_enqueue(in, out, counts.data(), how.datatype, how.op, comm_),
+        MPI_Request *request = op.next_request();
+        check_mpi(MPIX_Ireduce_scatter_enqueue(in, out, counts.data(), how.datatype, how.op, comm_,
+                                               request),
                   op.about);
+        note_begun(op, *request);
     }
 
     void broadcast(Operation &op, void *data, MPI_Count bytes, int root) override
     {
-        for (MPI_Count at = 0; at == 0 || at < bytes; at += CHUNK)
-            check_mpi(MPIX_Bcast_enqueue(static_cast<char *>(data) + at,
-                                         static_cast<int>(std::min(CHUNK, bytes - at)), MPI_BYTE,
-                                         root, comm_),
+        for (MPI_Count at = 0; at == 0 || at < bytes; at += CHUNK) {
+            MPI_Request *request = op.next_request();
+            check_mpi(MPIX_Ibcast_enqueue(static_cast<char *>(data) + at,
+                                          static_cast<int>(std::min(CHUNK, bytes - at)), MPI_BYTE,
+                                          root, comm_, request),
                       op.about);
+            note_begun(op, *request);
+        }
     }
 
     void allgather(Operation &op, const void *in, void *out, MPI_Count bytes) override
     {
         int count = to_int(bytes, op);
-        check_mpi(MPIX_Allgather_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_),
-                  op.about);
+        MPI_Request *request = op.next_request();
+        check_mpi(
+            MPIX_Iallgather_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_, request),
+            op.about);
+        note_begun(op, *request);
     }
 
     void gather(Operation &op, const void *in, void *out, MPI_Count bytes, int root) override
@@ -136,8 +165,10 @@ class StreamPath : public Path
     void alltoall(Operation &op, const void *in, void *out, MPI_Count bytes) override
     {
         int count = to_int(bytes, op);
-        check_mpi(MPIX_Alltoall_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_),
+        MPI_Request *request = op.next_request();
+        check_mpi(MPIX_Ialltoall_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_, request),
                   op.about);
+        note_begun(op, *request);
     }
 
     void alltoall_pieces(Operation &op, const std::vector<Piece> &in,
@@ -165,7 +196,9 @@ class StreamPath : public Path
 
     void barrier(Operation &op) override
     {
-        check_mpi(MPIX_Barrier_enqueue(comm_), op.about);
+        MPI_Request *request = op.next_request();
+        check_mpi(MPIX_Ibarrier_enqueue(comm_, request), op.about);
+        note_begun(op, *request);
     }
 
   private:
@@ -195,31 +228,31 @@ class StreamPath : public Path
         return pieces;
     }
 
+    // A collective that has no request is kernels in the stream.
+    static void note_begun(Operation &op, MPI_Request request)
+    {
+        op.has_kernels = op.has_kernels || request == MPI_REQUEST_NULL;
+    }
+
     // An empty piece is not sent: its receiver has an empty one, too.
     void exchange(Operation &op, const std::vector<Piece> &in, const std::vector<Piece> &out)
     {
-        std::vector<MPI_Request> requests;
         for (size_t rank = 0; rank < out.size(); rank++) {
             if (out[rank].bytes == 0)
                 continue;
-            requests.push_back(MPI_REQUEST_NULL);
             check_mpi(MPIX_Irecv_enqueue(out[rank].data, to_int(out[rank].bytes, op), MPI_BYTE,
                                          static_cast<int>(rank), BLOCK_TAG, comm_,
-                                         &requests.back()),
+                                         op.next_request()),
                       op.about);
         }
         for (size_t rank = 0; rank < in.size(); rank++) {
             if (in[rank].bytes == 0)
                 continue;
-            requests.push_back(MPI_REQUEST_NULL);
             check_mpi(MPIX_Isend_enqueue(in[rank].data, to_int(in[rank].bytes, op), MPI_BYTE,
                                          static_cast<int>(rank), BLOCK_TAG, comm_,
-                                         &requests.back()),
+                                         op.next_request()),
                       op.about);
         }
-        check_mpi(MPIX_Waitall_enqueue(static_cast<int>(requests.size()), requests.data(),
-                                       MPI_STATUSES_IGNORE),
-                  op.about);
     }
 
     CUDAStream stream_;
@@ -263,8 +296,8 @@ class StreamStatuses
     std::unique_ptr<MPI_Status[]> statuses_;
 };
 
-// An operation in the stream. Sends and receives are waited for there when wait() is called, so that
-// a send and a receive that are begun one after the other do not wait for each other.
+// An operation in the stream. Where it was captured, its requests are waited for there when wait() is
+// called, so that a send and a receive that are begun one after the other do not wait for each other.
 class StreamWork : public c10d::Work
 {
   public:
@@ -272,7 +305,7 @@ class StreamWork : public c10d::Work
         : Work(operation.about.group->rank, type, operation.about.title(), operation.noted),
           operation_(std::move(operation)), stream_(path.stream())
     {
-        if (operation_.requests.empty())
+        if (operation_.is_complete() || !may_need_others(type))
             end_in_stream();
     }
 
@@ -328,6 +361,12 @@ class StreamWork : public c10d::Work
     }
 
   private:
+    static bool may_need_others(c10d::OpType type)
+    {
+        return type == c10d::OpType::SEND || type == c10d::OpType::RECV ||
+               type == c10d::OpType::RECVANYSOURCE || type == c10d::OpType::COALESCED;
+    }
+
     // Several threads may wait for one work.
     void end_in_stream()
     {

@@ -186,8 +186,9 @@ c10dWorkPtr ProcessGroupWeft::endCoalescing()
                 "\" are being coalesced");
     if (all->about.timeout == Milliseconds(0))
         all->about.timeout = options_->timeout;
-    if (all->path != nullptr)
+    if (all->is_in_stream())
         return streams_->finish(*all->path, std::move(*all), c10d::OpType::COALESCED, true);
+    all->is_awaited = all->path != nullptr;
     auto work = c10::make_intrusive<WeftWork>(std::move(*all), c10d::OpType::COALESCED,
                                               library_.progress());
     library_.progress().submit(work);

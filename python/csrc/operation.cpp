@@ -2,6 +2,7 @@
 #include "operation.h"
 
 #include "loss.h"
+#include "path.h"
 
 #include <ATen/core/grad_mode.h>
 #include <mpix.h>
@@ -75,6 +76,18 @@ bool Operation::is_complete() const
     return true;
 }
 
+void Operation::run_steps()
+{
+    auto run = [this] {
+        for (auto &step : after)
+            step();
+    };
+    if (is_awaited)
+        path->run_and_wait(run);
+    else
+        run();
+}
+
 std::exception_ptr Operation::conclude()
 {
     std::exception_ptr error;
@@ -82,11 +95,10 @@ std::exception_ptr Operation::conclude()
         error = loss_error(about, loss);
     } else if (!failure.empty()) {
         error = error_of(about, failure);
-    } else if (!after.empty()) {
+    } else if (!after.empty() || (is_awaited && has_kernels)) {
         try {
             at::NoGradGuard no_grad;
-            for (auto &step : after)
-                step();
+            run_steps();
         } catch (...) {
             error = std::current_exception();
         }
@@ -108,6 +120,8 @@ void Operation::absorb(Operation &&other)
     for (auto &step : other.after)
         after.push_back(std::move(step));
     path = other.path;
+    is_captured = is_captured || other.is_captured;
+    has_kernels = has_kernels || other.has_kernels;
     is_from_any = is_from_any || other.is_from_any;
     about.timeout = std::max(about.timeout, other.about.timeout);
 }

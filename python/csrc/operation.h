@@ -32,8 +32,11 @@ struct Operation {
     c10::SmallVector<at::Tensor, 2> kept;             // inputs and staging tensors
     c10::SmallVector<std::function<void()>, 1> after; // run in this order when all is complete
     int source = -1;                                  // of the last message received
-    bool is_from_any = false; // in a stream: a message comes from a rank that a status tells
-    Path *path = nullptr;                             // of a device's stream; null: the host's
+    Path *path = nullptr;     // of a device's stream; null: the host's
+    bool is_captured = false; // into a graph, so that the stream waits, and never the host
+    bool is_awaited = false;  // the host waits, though it is an operation of a device's stream,
+    bool has_kernels = false; // in which some of its work is
+    bool is_from_any = false; // captured: a message comes from a rank that a status tells
     std::string failure;                              // not empty: why it has failed
     int loss = MPI_SUCCESS; // MPI's first error that tells of a lost rank
 
@@ -47,6 +50,11 @@ struct Operation {
     /** A request has completed with `err`; the status is looked at if it is a receive. */
     void note_completion(size_t request, int err, const MPI_Status &status);
     bool is_complete() const;
+    /** Nothing of it is left but work in the path's stream. */
+    bool is_in_stream() const
+    {
+        return path != nullptr && (is_captured || is_complete());
+    }
     /** Run what is left; the error, if there is one. Forgets the tensors but `outputs`. */
     std::exception_ptr conclude();
     /** Join `other`, which is to end together with this one. */
@@ -54,6 +62,9 @@ struct Operation {
     /** Cancel what MPI can take back, which is receives. */
     void cancel_receives();
     std::exception_ptr timeout_error() const;
+
+  private:
+    void run_steps();
 };
 
 } // namespace weft_torch

@@ -23,6 +23,12 @@ class Path
     virtual void prepare(Operation &)
     {
     }
+    /** The last steps of an operation for which the host waits: they, and all that it has put into
+     * the path's stream, are over when this returns. */
+    virtual void run_and_wait(const std::function<void()> &steps)
+    {
+        steps();
+    }
     /** Counts are of the reduction's datatype; `in` may be MPI_IN_PLACE where MPI allows it. */
     virtual void allreduce(Operation &op, const void *in, void *out, MPI_Count count,
                            const Reduction &how) = 0;

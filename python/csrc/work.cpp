@@ -5,6 +5,8 @@
 
 #include <ATen/core/ivalue.h>
 
+#include <algorithm>
+
 namespace weft_torch
 {
 
@@ -64,6 +66,11 @@ bool WeftWork::wait(std::chrono::milliseconds timeout)
     return true;
 }
 
+void WeftWork::synchronize()
+{
+    wait(kNoTimeout);
+}
+
 void WeftWork::rethrow_failure()
 {
     std::exception_ptr error = exception();
@@ -115,13 +122,25 @@ std::vector<at::Tensor> WeftWork::result()
     return operation_.outputs;
 }
 
+// A future must know the devices of what it will hold.
+FuturePtr WeftWork::make_future() const
+{
+    std::vector<c10::Device> devices;
+    for (const at::Tensor &tensor : operation_.outputs) {
+        if (!tensor.device().is_cpu() &&
+            std::find(devices.begin(), devices.end(), tensor.device()) == devices.end())
+            devices.push_back(tensor.device());
+    }
+    return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
+                                                    std::move(devices));
+}
+
 // Of a work that is complete already the future is so, too.
 FuturePtr WeftWork::getFuture()
 {
     std::unique_lock<std::mutex> lock(mutex_);
     if (!future_) {
-        future_ =
-            c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+        future_ = make_future();
         if (completed_ && exception_)
             future_->setError(exception_);
         else if (completed_)

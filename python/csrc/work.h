@@ -22,6 +22,7 @@ class WeftWork : public c10d::Work
 
     bool isCompleted() override;
     bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
+    void synchronize() override;
     std::vector<at::Tensor> result() override;
     FuturePtr getFuture() override;
     FuturePtr getFutureResult() override;
@@ -37,6 +38,7 @@ class WeftWork : public c10d::Work
     friend class ProgressThread;
     enum class Owner { NOBODY, WAITER, PROGRESS };
 
+    FuturePtr make_future() const;
     bool wait_as_owner(std::chrono::milliseconds timeout);
     bool wait_for_owner(std::chrono::milliseconds timeout);
     void rethrow_failure();

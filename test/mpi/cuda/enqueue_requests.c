@@ -128,11 +128,11 @@ static void wait_for_kernels(int call)
     check(call);
 }
 
-/* The stream waits for two requests at once, and then the host by tests for others. */
+/* The stream waits for two requests at once, and then the host in other ways. */
 static void wait_otherwise(void)
 {
     MPI_Request requests[2];
-    int flag = 0;
+    int flag = 0, index = MPI_UNDEFINED;
     fill(expect_size);
     begin_allreduce(&requests[0]);
     begin_bcast(&requests[1]);
@@ -146,6 +146,13 @@ static void wait_otherwise(void)
         MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE);
     for (int rank = 0; rank < expect_size; rank++)
         EXPECT(first_of(&out, rank), value_of(rank));
+    fill(expect_size);
+    begin_reduce_scatter(&requests[0]);
+    begin_barrier(&requests[1]);
+    do {
+        MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+    } while (index != MPI_UNDEFINED);
+    EXPECT(first_of(&out, 0), sum_of_values());
 }
 
 static void wrong_arguments(void)
