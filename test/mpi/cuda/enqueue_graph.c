@@ -64,8 +64,10 @@ static void launch_with_other_data(const stream_comm_t *on, const buffers_t *at,
 static void launch_in_a_row(const stream_comm_t *on, const buffers_t *at)
 {
     int expected = 1;
+    MPI_Request request;
     CU(cuStreamBeginCapture(on->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    MPIX_Allreduce_enqueue(MPI_IN_PLACE, at->in, COUNT, MPI_INT, MPI_SUM, on->comm);
+    MPIX_Iallreduce_enqueue(MPI_IN_PLACE, at->in, COUNT, MPI_INT, MPI_SUM, on->comm, &request);
+    MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE);
     CUgraphExec exec = end_capture(on->stream);
     CU(cuMemsetD32Async((CUdeviceptr)at->in, 1, COUNT, on->stream));
     for (int launch = 0; launch < LAUNCHES; launch++) {
