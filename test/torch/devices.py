@@ -116,6 +116,27 @@ def check_many_under_way():
         expect.equal(x, torch.full_like(x, float(value)), f"work {i} of many")
 
 
+def check_copies_meanwhile(count):
+    """The host copies what the program has on the device while operations are under way, and results right behind them."""
+    whole, x, y = torch.zeros(size * count), pattern(count, rank), pattern(count, rank)
+    left, right = (rank - 1) % size, (rank + 1) % size
+    z = torch.zeros(count)
+    for begin in (lambda: [dist.all_reduce(x, async_op=True)], lambda: [dist.all_gather_into_tensor(whole, y, async_op=True)],
+                  lambda: dist.batch_isend_irecv([dist.P2POp(dist.isend, y, right), dist.P2POp(dist.irecv, z, left)])):
+        go = torch.zeros(1, device="cpu")
+        for other in range(1, size if rank == 0 else 0):
+            dist.recv(go, other, tag=1)  # rank 0 begins when the others have copied
+        works = begin()
+        expect.equal(y.cpu(), pattern(count, rank).cpu(), f"a copy of {count} while an operation is under way")
+        if rank > 0:
+            dist.send(go, 0, tag=1)
+        for work in works:
+            work.wait()
+    expect.equal(x.cpu(), sum(pattern(count, r) for r in range(size)).cpu(), f"all_reduce of {count}, copied at once")
+    expect.equal(whole.cpu(), torch.cat([pattern(count, r) for r in range(size)]).cpu(), f"all_gather of {count}, copied at once")
+    expect.equal(z.cpu(), pattern(count, left).cpu(), f"a ring of {count}, copied at once")
+
+
 def network():
     torch.manual_seed(3)
     return torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.Tanh(), torch.nn.Linear(256, 256), torch.nn.Tanh(),
@@ -148,6 +169,8 @@ for length in LENGTHS:
 expect.check(check_order_in_stream)
 expect.check(check_two_streams)
 expect.check(check_many_under_way)
+for length in LENGTHS:
+    expect.check(check_copies_meanwhile, length)
 expect.check(check_training, 25, False)
 expect.check(check_training, 0.1, True)
 expect.end()
