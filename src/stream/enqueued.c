@@ -19,6 +19,8 @@ static weft_pool_t records = WEFT_POOL(enqueued_t);
 /* Records to which a driver may still refer: captured ones, and those that were given up. */
 static weft_list_t kept = {&kept, &kept};
 static int unfinished;
+static int with_gates; /* of these */
+static int unreached;  /* operations without gates that streams have not reached */
 bool wefti_all_is_over;
 
 static const weft_device_stream_ops_t *enqueued_run(void)
@@ -77,6 +79,11 @@ void wefti_enqueued_release(enqueued_t *record)
 bool wefti_enqueued_is_idle(void)
 {
     return unfinished == 0;
+}
+
+bool wefti_enqueued_may_be_lost(void)
+{
+    return unreached > 0 && with_gates == 0;
 }
 
 static void count_unfinished(int more)
@@ -139,6 +146,10 @@ static void enter_stream(enqueued_t *record)
     }
     weft_list_append(&record->stream->waiting, &record->link);
     record->stream->waiting_count++;
+    with_gates += record->has_gate;
+    unreached += !record->has_gate;
+    if (!record->has_gate && unreached == 1)
+        wefti_stream_ring(); /* the thread begins to look after them */
     count_unfinished(1);
 }
 
@@ -148,6 +159,7 @@ static void leave_stream(enqueued_t *record)
     if (record->capture != 0)
         return;
     record->stream->waiting_count--;
+    unreached -= !record->has_gate;
     record->stream->has_room = true;
     weft_progress_notify();
 }
@@ -157,8 +169,10 @@ static void take_back(enqueued_t *record)
     leave_stream(record);
     if (record->has_gate)
         enqueued_run()->open_gate(&record->gate);
-    if (record->capture == 0)
+    if (record->capture == 0) {
+        with_gates -= record->has_gate;
         count_unfinished(-1);
+    }
 }
 
 static int prepare(enqueued_t *record, bool has_gate)
@@ -277,6 +291,8 @@ void wefti_enqueued_finish(enqueued_t *record)
     report_enqueued(record);
     if (record->has_gate)
         enqueued_run()->open_gate(&record->gate);
+    if (record->has_gate && record->capture == 0)
+        with_gates--;
     record->waiter = NULL;
     wefti_stream_under_way(-1);
     weft_object_retain(

@@ -117,6 +117,11 @@ void wefti_ticket_return(void *ticket);
 /** Have the owners of tickets that have come back learn of it. */
 void wefti_tickets_collect(void);
 
+/** Must the thread look whether streams still work, for operations that they have not reached and
+ * that others wait for, not the streams? Not while a stream is at a gate: then a call of the driver
+ * might wait for one that waits for that stream. */
+bool wefti_enqueued_may_be_lost(void);
+
 /** Is anything enqueued, or under way? */
 bool wefti_enqueued_is_idle(void);
 /** Set whenever wefti_enqueued_is_idle() becomes true. */

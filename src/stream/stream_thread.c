@@ -22,7 +22,7 @@ enum {
      * sleeps: waking a thread takes 50 us, and operations often follow each other closely. */
     SPIN_NS = 20000,
     CHECK_MS = 20,
-    LOOK_MS = 100, /* how often conduits are looked at */
+    LOOK_MS = 100, /* how often conduits are looked at, or streams */
 };
 
 static _Atomic(enqueued_t *) arrived; /* a stack */
@@ -100,6 +100,42 @@ void wefti_stream_under_way(int more)
         has_news = true;
 }
 
+/* ---- streams that do not go on ---- */
+
+static void give_up_stream(weft_stream_t *stream, int error)
+{
+    while (!weft_list_is_empty(&stream->waiting))
+        wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
+}
+
+/* After an error of its context the driver does not call a stream's host functions, and does not
+ * report that either. */
+static int check_streams(void)
+{
+    for (weft_link_t *link = wefti_streams.next; link != &wefti_streams; link = link->next) {
+        weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
+        if (stream->waiting_count == 0)
+            continue;
+        int err = weft_device->streams->check(stream->users);
+        if (err == MPI_SUCCESS)
+            continue;
+        give_up_stream(stream, err);
+        return 1; /* stop here, as the list may have changed */
+    }
+    return 0;
+}
+
+static int stream_check_streams(bool everything)
+{
+    static int64_t last_ms;
+    int64_t now_ms = weft_clock_ms();
+    (void)everything;
+    if (now_ms - last_ms < CHECK_MS)
+        return 0;
+    last_ms = now_ms;
+    return check_streams();
+}
+
 /* ---- what it does ---- */
 
 /* Arrived records are begun in the order of arrival, so that messages of one stream do not overtake
@@ -154,8 +190,20 @@ static void tell_failures(void)
     }
 }
 
+/* Gates in graphs are shut by launches, which nobody tells of. */
+static bool looks_at_streams(void)
+{
+    if (!wefti_enqueued_may_be_lost())
+        return false;
+    for (weft_link_t *link = wefti_streams.next; link != &wefti_streams; link = link->next) {
+        if (WEFT_ELEMENT(link, weft_stream_t, link)->is_captured)
+            return false;
+    }
+    return true;
+}
+
 /* Looks again when the time has come; *flag ends a wait in progress. */
-static int stream_look_at_conduits(bool everything)
+static int stream_look_again(bool everything)
 {
     static int64_t last_ms;
     int64_t now_ms = weft_clock_ms();
@@ -167,29 +215,29 @@ static int stream_look_at_conduits(bool everything)
     return 0;
 }
 
-static void make_progress(void)
+static void make_progress(bool has_looks)
 {
-    if (!has_conduits) {
+    if (!has_looks) {
         weft_progress_until(&has_news);
         return;
     }
-    weft_progress_need(stream_look_at_conduits);
+    weft_progress_need(stream_look_again);
     weft_progress_await_silent(1);
     weft_progress_until(&has_news);
     weft_progress_await_silent(-1);
-    weft_progress_remove(stream_look_at_conduits);
+    weft_progress_remove(stream_look_again);
 }
 
-static void sleep_until_needed(void)
+static void sleep_until_needed(bool has_looks)
 {
-    int64_t most_ns = has_conduits ? (int64_t)LOOK_MS * 1000000 : 0;
+    int64_t most_ns = has_looks ? (int64_t)LOOK_MS * 1000000 : 0;
     weft_lock_give();
     int64_t start = weft_world.is_oversubscribed ? 0 : weft_clock_ns();
     while (atomic_load(&to_do) == 0 && weft_clock_ns() - start < SPIN_NS)
         weft_cpu_relax();
     while (atomic_load(&to_do) == 0) {
         weft_futex_wait(&to_do, 0, most_ns);
-        if (has_conduits)
+        if (has_looks)
             break;
     }
     weft_lock_take();
@@ -204,12 +252,14 @@ static void *stream_thread_run(void *unused)
         begin_arrived();
         wefti_tickets_collect();
         tell_failures();
-        bool is_stuck = has_conduits && wefti_conduits_look();
+        bool is_stuck = has_conduits && wefti_conduits_look(), has_streams = looks_at_streams();
+        if (has_streams)
+            check_streams();
         /* a kernel may be waiting for that of a rank which waits for a message from this one */
         if (under_way > 0 || is_stuck)
-            make_progress();
+            make_progress(has_conduits || has_streams);
         else
-            sleep_until_needed();
+            sleep_until_needed(has_conduits || has_streams);
     }
     weft_lock_give();
     return unused;
@@ -280,37 +330,6 @@ void wefti_stream_thread_end(void)
     weft_lock();
     weft_progress_remove(stream_hear_of_it);
     runs = is_ending = has_conduits = false;
-}
-
-/* ---- streams that do not go on ---- */
-
-static void give_up_stream(weft_stream_t *stream, int error)
-{
-    while (!weft_list_is_empty(&stream->waiting))
-        wefti_enqueued_give_up(WEFT_ELEMENT(stream->waiting.next, enqueued_t, link), error);
-}
-
-/* After an error of its context the driver does not call a stream's host functions, and does not
- * report that either. */
-static int stream_check_streams(bool everything)
-{
-    static int64_t last_ms;
-    int64_t now_ms = weft_clock_ms();
-    (void)everything;
-    if (now_ms - last_ms < CHECK_MS)
-        return 0;
-    last_ms = now_ms;
-    for (weft_link_t *link = wefti_streams.next; link != &wefti_streams; link = link->next) {
-        weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
-        if (stream->waiting_count == 0)
-            continue;
-        int err = weft_device->streams->check(stream->users);
-        if (err == MPI_SUCCESS)
-            continue;
-        give_up_stream(stream, err);
-        return 1; /* stop here, as the list may have changed */
-    }
-    return 0;
 }
 
 void wefti_stream_await(const bool *flag)

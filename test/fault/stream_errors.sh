@@ -33,5 +33,7 @@ breaks 'MPIX_[A-Za-z_]*_enqueue: stream 0x[0-9a-f]*: cuLaunchHostFunc failed: CU
     ./enqueue 5 1 device
 breaks 'MPIX_[A-Za-z_]*_enqueue: .*fail' fail=cuLaunchKernel:1+@0 2 ./enqueue 5 1 device
 breaks 'rank 2' '' 3 ./stream_dies
+compile fault/stream_breaks.c stream_breaks
+breaks 'MPI_Wait: device .*CUDA_ERROR_ILLEGAL_ADDRESS' 'devices=1;late=0;fault=1' 2 ./stream_breaks
 nothing_left
 finish
