@@ -14,7 +14,7 @@ CHAPTERS = {"3": "Point-to-point communication", "4": "Partitioned communication
             "19": "Handles in other languages", "20": "The binary interface"}
 EXTENSIONS = "Extensions of mpix.h"
 GUIDES = ["launching", "manifest", "messages", "sessions", "tool_interface", "device", "device_verdicts", "streams", "nccl", "reproducible", "fault_tolerance", "torch", "parallel_training",
-          "security", "simulated"]
+          "security", "simulated", "applications"]
 
 CONFIGURATION = '''\
 project = "Weft"
