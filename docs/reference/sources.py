@@ -240,12 +240,10 @@ class Reference:
         """The forms that are generated: int twins, nonblocking and persistent ones."""
         for family in self.families.values():
             forms = [family.name, family.name + "_c"]
-            if family.name in self.is_collective and family.name.endswith("_enqueue"):
-                family.nonblocking = [nonblocking(family.name)]
-                forms += family.nonblocking
-            elif family.name in self.is_collective:
+            if family.name in self.is_collective:
                 nonblocking_name, persistent_name = nonblocking(family.name), family.name + "_init"
-                family.nonblocking, family.persistent = [nonblocking_name], [persistent_name]
+                family.nonblocking = [nonblocking_name]
+                family.persistent = [] if family.name.endswith("_enqueue") else [persistent_name]
                 forms += [nonblocking_name, nonblocking_name + "_c", persistent_name, persistent_name + "_c"]
             for name in forms:
                 if name in self.declared and name not in self.home and name not in self.unsupported:

@@ -12,8 +12,8 @@ BEGIN { print "/* Made from the blocking functions by coll_forms.awk. */\n#inclu
 name != "" { text = text $0 "\n" }
 name != "" && /^[}]/ {
     if (text ~ /[.]form = WEFT_ENQUEUED/) {
-        sub(/WEFT_ENQUEUED/, "WEFT_ENQUEUED_BEGUN, .request = request", text)
-        form(nonblocking(name), "MPI_Request *request", "")
+        sub(/WEFT_ENQUEUED/, "WEFT_ENQUEUED_BEGUN", text)
+        form(nonblocking(name), "MPI_Request *request", ".request = request")
     } else if (text ~ /return weft_coll_enter\(/) {
         form(nonblocking(name), "MPI_Request *request", ".form = WEFT_NONBLOCKING, .request = request")
         form(persistent(name), "MPI_Info info, MPI_Request *request",
@@ -42,6 +42,6 @@ function form(its, parameters, members,    new, spoken)
     sub("PMPIX?_[A-Za-z_]+\\(", "P" its "(", new)
     sub(/\)\n[{]/, ", " parameters ")\n{", new)
     sub(/\.name = "[A-Za-z_]+"/, ".name = \"" spoken "\"", new)
-    sub(/[}],[ \n]+settle_/, (members == "" ? "" : ", ") members "}, weft_settle_", new)
+    sub(/[}],[ \n]+settle_/, ", " members "}, weft_settle_", new)
     printf "\nWEFT_API(%s);\n%s", its, new
 }

@@ -86,9 +86,10 @@ bool wefti_enqueued_may_be_lost(void)
     return unreached > 0 && with_gates == 0;
 }
 
-static void count_unfinished(int more)
+static void count_unfinished(bool has_gate, int more)
 {
     unfinished += more;
+    with_gates += has_gate ? more : 0;
     if (unfinished > 0)
         return;
     wefti_all_is_over = true;
@@ -146,11 +147,10 @@ static void enter_stream(enqueued_t *record)
     }
     weft_list_append(&record->stream->waiting, &record->link);
     record->stream->waiting_count++;
-    with_gates += record->has_gate;
     unreached += !record->has_gate;
     if (!record->has_gate && unreached == 1)
         wefti_stream_ring(); /* the thread begins to look after them */
-    count_unfinished(1);
+    count_unfinished(record->has_gate, 1);
 }
 
 static void leave_stream(enqueued_t *record)
@@ -169,10 +169,8 @@ static void take_back(enqueued_t *record)
     leave_stream(record);
     if (record->has_gate)
         enqueued_run()->open_gate(&record->gate);
-    if (record->capture == 0) {
-        with_gates -= record->has_gate;
-        count_unfinished(-1);
-    }
+    if (record->capture == 0)
+        count_unfinished(record->has_gate, -1);
 }
 
 static int prepare(enqueued_t *record, bool has_gate)
@@ -251,7 +249,7 @@ void wefti_enqueued_begin(enqueued_t *record)
     if (record->capture == 0) {
         leave_stream(record);
     } else { /* captured: the record is used again */
-        count_unfinished(1);
+        count_unfinished(record->has_gate, 1);
         weft_request_forget_error(&record->request);
         record->request.status = weft_status_empty();
         record->request.is_complete = false;
@@ -287,12 +285,10 @@ static void report_enqueued(enqueued_t *record)
 void wefti_enqueued_finish(enqueued_t *record)
 {
     enqueued_t *waiter = record->waiter;
-    bool is_kept = record->capture != 0 || record->is_given_up;
+    bool is_kept = record->capture != 0 || record->is_given_up, has_gate = record->has_gate;
     report_enqueued(record);
     if (record->has_gate)
         enqueued_run()->open_gate(&record->gate);
-    if (record->has_gate && record->capture == 0)
-        with_gates--;
     record->waiter = NULL;
     wefti_stream_under_way(-1);
     weft_object_retain(
@@ -307,7 +303,7 @@ void wefti_enqueued_finish(enqueued_t *record)
         wefti_enqueued_release(record);
     else if (record->has_no_graph)
         wefti_enqueued_graph_gone(record);
-    count_unfinished(-1);
+    count_unfinished(has_gate, -1);
 }
 
 void wefti_enqueued_graph_gone(enqueued_t *record)

@@ -110,8 +110,14 @@ static void give_up_stream(weft_stream_t *stream, int error)
 
 /* After an error of its context the driver does not call a stream's host functions, and does not
  * report that either. */
-static int check_streams(void)
+static int stream_check_streams(bool everything)
 {
+    static int64_t last_ms;
+    int64_t now_ms = weft_clock_ms();
+    (void)everything;
+    if (now_ms - last_ms < CHECK_MS)
+        return 0;
+    last_ms = now_ms;
     for (weft_link_t *link = wefti_streams.next; link != &wefti_streams; link = link->next) {
         weft_stream_t *stream = WEFT_ELEMENT(link, weft_stream_t, link);
         if (stream->waiting_count == 0)
@@ -123,17 +129,6 @@ static int check_streams(void)
         return 1; /* stop here, as the list may have changed */
     }
     return 0;
-}
-
-static int stream_check_streams(bool everything)
-{
-    static int64_t last_ms;
-    int64_t now_ms = weft_clock_ms();
-    (void)everything;
-    if (now_ms - last_ms < CHECK_MS)
-        return 0;
-    last_ms = now_ms;
-    return check_streams();
 }
 
 /* ---- what it does ---- */
@@ -254,7 +249,7 @@ static void *stream_thread_run(void *unused)
         tell_failures();
         bool is_stuck = has_conduits && wefti_conduits_look(), has_streams = looks_at_streams();
         if (has_streams)
-            check_streams();
+            stream_check_streams(true);
         /* a kernel may be waiting for that of a rank which waits for a message from this one */
         if (under_way > 0 || is_stuck)
             make_progress(has_conduits || has_streams);
