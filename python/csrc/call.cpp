@@ -115,7 +115,7 @@ c10dWorkPtr Call::finish(bool is_async)
         return nullptr;
     if (operation_.is_in_stream())
         return group_.streams_->finish(*path_, std::move(operation_), type_, is_async);
-    operation_.is_awaited = operation_.path != nullptr;
+    operation_.await_on_host();
     if (!is_async) {
         wait();
         return nullptr;

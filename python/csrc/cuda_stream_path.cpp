@@ -95,11 +95,9 @@ class StreamPath : public Path
     void allreduce(Operation &op, const void *in, void *out, MPI_Count count,
                    const Reduction &how) override
     {
-        MPI_Request *request = op.next_request();
         check_mpi(MPIX_Iallreduce_enqueue(in, out, to_int(count, op), how.datatype, how.op, comm_,
-                                          request),
+                                          op.next_request()),
                   op.about);
-        note_begun(op, *request);
     }
 
     // There is no enqueued reduce: the others throw the result away.
@@ -115,33 +113,26 @@ class StreamPath : public Path
                         const Reduction &how) override
     {
         std::vector<int> counts(static_cast<size_t>(size_), to_int(count, op));
-        MPI_Request *request = op.next_request();
         check_mpi(MPIX_Ireduce_scatter_enqueue(in, out, counts.data(), how.datatype, how.op, comm_,
-                                               request),
+                                               op.next_request()),
                   op.about);
-        note_begun(op, *request);
     }
 
     void broadcast(Operation &op, void *data, MPI_Count bytes, int root) override
     {
-        for (MPI_Count at = 0; at == 0 || at < bytes; at += CHUNK) {
-            MPI_Request *request = op.next_request();
+        for (MPI_Count at = 0; at == 0 || at < bytes; at += CHUNK)
             check_mpi(MPIX_Ibcast_enqueue(static_cast<char *>(data) + at,
                                           static_cast<int>(std::min(CHUNK, bytes - at)), MPI_BYTE,
-                                          root, comm_, request),
+                                          root, comm_, op.next_request()),
                       op.about);
-            note_begun(op, *request);
-        }
     }
 
     void allgather(Operation &op, const void *in, void *out, MPI_Count bytes) override
     {
         int count = to_int(bytes, op);
-        MPI_Request *request = op.next_request();
-        check_mpi(
-            MPIX_Iallgather_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_, request),
-            op.about);
-        note_begun(op, *request);
+        check_mpi(MPIX_Iallgather_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_,
+                                          op.next_request()),
+                  op.about);
     }
 
     void gather(Operation &op, const void *in, void *out, MPI_Count bytes, int root) override
@@ -165,10 +156,9 @@ class StreamPath : public Path
     void alltoall(Operation &op, const void *in, void *out, MPI_Count bytes) override
     {
         int count = to_int(bytes, op);
-        MPI_Request *request = op.next_request();
-        check_mpi(MPIX_Ialltoall_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_, request),
+        check_mpi(MPIX_Ialltoall_enqueue(in, count, MPI_BYTE, out, count, MPI_BYTE, comm_,
+                                         op.next_request()),
                   op.about);
-        note_begun(op, *request);
     }
 
     void alltoall_pieces(Operation &op, const std::vector<Piece> &in,
@@ -196,9 +186,7 @@ class StreamPath : public Path
 
     void barrier(Operation &op) override
     {
-        MPI_Request *request = op.next_request();
-        check_mpi(MPIX_Ibarrier_enqueue(comm_, request), op.about);
-        note_begun(op, *request);
+        check_mpi(MPIX_Ibarrier_enqueue(comm_, op.next_request()), op.about);
     }
 
   private:
@@ -226,12 +214,6 @@ class StreamPath : public Path
                               is_there ? bytes : 0});
         }
         return pieces;
-    }
-
-    // A collective that has no request is kernels in the stream.
-    static void note_begun(Operation &op, MPI_Request request)
-    {
-        op.has_kernels = op.has_kernels || request == MPI_REQUEST_NULL;
     }
 
     // An empty piece is not sent: its receiver has an empty one, too.

@@ -188,7 +188,7 @@ c10dWorkPtr ProcessGroupWeft::endCoalescing()
         all->about.timeout = options_->timeout;
     if (all->is_in_stream())
         return streams_->finish(*all->path, std::move(*all), c10d::OpType::COALESCED, true);
-    all->is_awaited = all->path != nullptr;
+    all->await_on_host();
     auto work = c10::make_intrusive<WeftWork>(std::move(*all), c10d::OpType::COALESCED,
                                               library_.progress());
     library_.progress().submit(work);

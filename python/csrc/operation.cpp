@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <mpix.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace weft_torch
@@ -67,6 +68,13 @@ void Operation::note_completion(size_t request, int err, const MPI_Status &statu
     }
 }
 
+void Operation::await_on_host()
+{
+    is_awaited = path != nullptr;
+    has_kernels = is_awaited && std::find(requests.begin(), requests.end(), MPI_REQUEST_NULL) !=
+                                    requests.end();
+}
+
 bool Operation::is_complete() const
 {
     for (MPI_Request request : requests) {
@@ -95,7 +103,7 @@ std::exception_ptr Operation::conclude()
         error = loss_error(about, loss);
     } else if (!failure.empty()) {
         error = error_of(about, failure);
-    } else if (!after.empty() || (is_awaited && has_kernels)) {
+    } else if (!after.empty() || has_kernels) {
         try {
             at::NoGradGuard no_grad;
             run_steps();
@@ -121,7 +129,6 @@ void Operation::absorb(Operation &&other)
         after.push_back(std::move(step));
     path = other.path;
     is_captured = is_captured || other.is_captured;
-    has_kernels = has_kernels || other.has_kernels;
     is_from_any = is_from_any || other.is_from_any;
     about.timeout = std::max(about.timeout, other.about.timeout);
 }

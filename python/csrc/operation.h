@@ -47,6 +47,9 @@ struct Operation {
         return &requests.back();
     }
 
+    /** What has requests is waited for on the host; a part without one is kernels in the path's
+     * stream. */
+    void await_on_host();
     /** A request has completed with `err`; the status is looked at if it is a receive. */
     void note_completion(size_t request, int err, const MPI_Status &status);
     bool is_complete() const;
