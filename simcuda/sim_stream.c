@@ -234,7 +234,7 @@ static void await_legacy(sim_stream_t *stream, sim_op_t *op)
 
 /* Without `lazy`, most delays are below a sixteenth of late_ms, and one in eight is above half of
  * it; a busy stream goes on at once in three cases of four. */
-static uint64_t late_until(bool is_idle)
+uint64_t sim_late_until(bool is_idle)
 {
     const sim_options_t *options = sim_options();
     uint64_t late_ns = (uint64_t)options->late_ms * 1000000;
@@ -251,7 +251,7 @@ void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_
     sim_op_t *op = sim_alloc(sizeof(*op));
     bool is_idle = stream->first == NULL;
     *op = (sim_op_t){
-        .references = 2, .stream = stream, .work = work, .late_until_ns = late_until(is_idle)};
+        .references = 2, .stream = stream, .work = work, .late_until_ns = sim_late_until(is_idle)};
     add_await(op, awaited);
     await_legacy(stream, op);
     enter_queue(stream, op);

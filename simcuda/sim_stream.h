@@ -84,6 +84,9 @@ CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait);
 /** Gives work to a stream that is not captured, as an op that awaits `awaited` (may be NULL); `out`
  * (may be NULL) gets a reference to the op. */
 void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out);
+/** When work begins that a thread of the driver does next, as SIMCUDA's late will have it; 0 or a
+ * past time of sim_now(): at once. `is_idle`: the thread was waiting for work. */
+uint64_t sim_late_until(bool is_idle);
 /** CUDA_ERROR_STREAM_CAPTURE_IMPLICIT: it is the legacy stream, and a stream that synchronises with
  * it is captured. */
 CUresult sim_is_free_of_captures(const sim_stream_t *stream);

@@ -3,8 +3,10 @@
  * the graph, all that was instantiated from it and all launches have ended. */
 #include "sim_graph.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct sim_user_object {
     sim_object_t object;
@@ -21,6 +23,7 @@ static sim_user_object_t *object_of(CUuserObject handle)
 /* ---- destructors ---- */
 
 typedef struct last_calls {
+    uint64_t begin_ns;
     size_t count;
     struct {
         CUhostFn destroy;
@@ -31,6 +34,9 @@ typedef struct last_calls {
 static void *run_calls(void *given)
 {
     last_calls_t *last = given;
+    uint64_t begin_ns = last->begin_ns;
+    struct timespec begin = {(time_t)(begin_ns / 1000000000), (long)(begin_ns % 1000000000)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &begin, NULL);
     sim_host_function(true);
     for (size_t i = 0; i < last->count; i++)
         last->calls[i].destroy(last->calls[i].data);
@@ -43,6 +49,7 @@ static void release(sim_user_object_t *const *list, size_t count)
 {
     last_calls_t *last = sim_alloc(sizeof(*last) + count * sizeof(last->calls[0]));
     pthread_t thread;
+    last->begin_ns = sim_late_until(true);
     for (size_t i = 0; i < count; i++) {
         sim_user_object_t *object = list[i];
         if (--object->references > 0)

@@ -62,18 +62,20 @@ static bool is_within_host(const weft_comm_t *comm)
 /* ---- memory ---- */
 
 /* While a kernel may wait, nothing is taken from the driver. If all ranks call in the same order,
- * all have enqueued their part of what this rank has enqueued, so the kernels end soon. */
+ * all have enqueued their part of what this rank has enqueued, so the kernels end soon; and so do
+ * graphs that the program has destroyed, of which a thread of the driver tells. */
 static void await_other_conduits(void)
 {
     int64_t until_ms = weft_clock_ms() + IDLE_MS;
     weft_link_t *link = wefti_conduits.next;
     while (link != &wefti_conduits && weft_clock_ms() < until_ms) {
         const conduit_t *conduit = WEFT_ELEMENT(link, conduit_t, link);
-        if (conduit->watch == NULL || !wefti_conduit_is_busy(conduit)) {
+        if (!wefti_conduit_may_wait(conduit)) {
             link = link->next;
             continue;
         }
         weft_progress_test(); /* it may let other threads change the list */
+        wefti_tickets_collect();
         link = wefti_conduits.next;
     }
 }

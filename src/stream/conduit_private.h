@@ -78,8 +78,10 @@ static inline bool wefti_conduit_has_failed(const conduit_t *conduit)
     return conduit->watch->vain != 0 || conduit->off_error != MPI_SUCCESS;
 }
 
-/** May a kernel be waiting in it? */
+/** May a kernel be waiting in it that was launched by itself? */
 bool wefti_conduit_is_busy(const conduit_t *conduit);
+/** The same, or may a kernel of a graph wait, now or later? */
+bool wefti_conduit_may_wait(const conduit_t *conduit);
 
 /** The error class of a failed conduit, with a text. */
 int wefti_conduit_error(conduit_t *conduit);

@@ -214,8 +214,7 @@ bool weft_conduit_put(weft_stream_t *stream, weft_coll_t coll, const weft_coll_a
 static bool may_conduits_wait(void)
 {
     for (weft_link_t *link = wefti_conduits.next; link != &wefti_conduits; link = link->next) {
-        const conduit_t *conduit = WEFT_ELEMENT(link, conduit_t, link);
-        if (conduit->watch != NULL && (conduit->graphs > 0 || wefti_conduit_is_busy(conduit)))
+        if (wefti_conduit_may_wait(WEFT_ELEMENT(link, conduit_t, link)))
             return true;
     }
     return false;

@@ -30,6 +30,11 @@ bool wefti_conduit_is_busy(const conduit_t *conduit)
     return watch->number != conduit->number || watch->begun != watch->ended;
 }
 
+bool wefti_conduit_may_wait(const conduit_t *conduit)
+{
+    return conduit->watch != NULL && (conduit->graphs > 0 || wefti_conduit_is_busy(conduit));
+}
+
 /* ---- room ---- */
 
 static bool has_few(const conduit_t *conduit)

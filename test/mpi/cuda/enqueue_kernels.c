@@ -177,10 +177,21 @@ static void differ(const room_t *at)
     free(host);
 }
 
-/* A communicator that is made while kernels of another one are under way. */
+static void destroy_graph(void)
+{
+    CU(cuStreamBeginCapture(on.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    MPIX_Barrier_enqueue(on.comm);
+    CUgraphExec exec = end_capture(on.stream);
+    CU(cuGraphLaunch(exec, on.stream));
+    CU(cuGraphExecDestroy(exec));
+}
+
+/* A communicator that is made while kernels of another one are under way, one of them of a graph
+ * that has been destroyed. */
 static void second_communicator(void)
 {
     MPI_Comm second;
+    destroy_graph();
     for (int i = 0; i < 3; i++)
         MPIX_Barrier_enqueue(on.comm);
     MPIX_Stream_comm_create(MPI_COMM_WORLD, on.mpix, &second);
