@@ -17,19 +17,25 @@
 #define WEFT_VERSION       "0.1.0"
 
 /*
- * 16-bit floating point: IEEE 754 binary16 (_Float16), and bfloat16, the upper half of a float.
+ * Floating point of 16 bits: IEEE 754 binary16 (_Float16), and bfloat16, the upper half of a float.
+ * And of 8 bits: E4M3 and E5M2, named for their exponent and fraction bits, as in the "OCP 8-bit
+ * Floating Point Specification" (float8_e4m3fn and float8_e5m2 of torch). E4M3 has no infinity.
+ *
  * They are in the group "floating point" of predefined operations: MPI_SUM, MPI_PROD, MPI_MIN,
- * MPI_MAX. Numbers are combined as floats. On the host each result of two operands is rounded to 16
- * bits, to the nearest, ties to even; on devices operands that are combined together, in the
- * order of ranks, are rounded once.
+ * MPI_MAX. Numbers are combined as floats. On the host each result of two operands is rounded to
+ * its bits, to the nearest, ties to even; on devices operands that are combined together, in the
+ * order of ranks, are rounded once. Results beyond a type's greatest number (448 of E4M3, 57344 of
+ * E5M2) are not held to it: they become infinity, or NaN in E4M3, as in torch.
  *
  * Like MPI's own, these handles are constants. The standard ABI reserves the values below 0x1000
  * (MPI 5.0, section 21.3.3); Weft's extensions are from there to 0x1fff, where no object can be.
  * Bits 5:3 encode the size as in the standard's handles. To other libraries they are
  * handles that they did not make.
  */
-#define MPIX_C_FLOAT16 ((MPI_Datatype)0x0000124a)
-#define MPIX_BFLOAT16  ((MPI_Datatype)0x0000124b)
+#define MPIX_FLOAT8_E4M3 ((MPI_Datatype)0x00001242)
+#define MPIX_FLOAT8_E5M2 ((MPI_Datatype)0x00001243)
+#define MPIX_C_FLOAT16   ((MPI_Datatype)0x0000124a)
+#define MPIX_BFLOAT16    ((MPI_Datatype)0x0000124b)
 
 /*
  * Device memory (CUDA). All calls take pointers to it, in every build and without any setting: the

@@ -64,7 +64,7 @@ typedef enum {
     ncclNumResults = 8
 } ncclResult_t;
 
-/* The 8-bit floats are there to compile; calls refuse them. ncclNumTypes counts the others. */
+/* The floats of 8 bits are not held to their greatest number: see MPIX_FLOAT8_E4M3 in mpix.h. */
 typedef enum {
     ncclInt8 = 0,
     ncclChar = 0,
@@ -81,9 +81,9 @@ typedef enum {
     ncclFloat64 = 8,
     ncclDouble = 8,
     ncclBfloat16 = 9,
-    ncclNumTypes = 10,
     ncclFloat8e4m3 = 10,
-    ncclFloat8e5m2 = 11
+    ncclFloat8e5m2 = 11,
+    ncclNumTypes = 12
 } ncclDataType_t;
 
 /* Values from ncclNumOps on are made by ncclRedOpCreatePreMulSum. */

@@ -28,6 +28,8 @@ static const NumberType *number_type(ScalarType dtype)
         {ScalarType::UInt16, MPI_UINT16_T, 1},
         {ScalarType::UInt32, MPI_UINT32_T, 1},
         {ScalarType::UInt64, MPI_UINT64_T, 1},
+        {ScalarType::Float8_e4m3fn, MPIX_FLOAT8_E4M3, 1},
+        {ScalarType::Float8_e5m2, MPIX_FLOAT8_E5M2, 1},
         {ScalarType::Half, MPIX_C_FLOAT16, 1},
         {ScalarType::BFloat16, MPIX_BFLOAT16, 1},
         {ScalarType::Float, MPI_FLOAT, 1},
@@ -118,18 +120,30 @@ Reduction reduction_of(const ReduceOp &op, ScalarType dtype, int size, const cha
     return reduction;
 }
 
+// torch does not multiply floats of 8 bits.
+static bool is_of_8_bits(const at::Tensor &tensor)
+{
+    return tensor.scalar_type() == ScalarType::Float8_e4m3fn ||
+           tensor.scalar_type() == ScalarType::Float8_e5m2;
+}
+
 at::Tensor premultiplied(const Reduction &reduction, const at::Tensor &tensor)
 {
     if (!reduction.premultiply.defined())
         return tensor;
     at::Tensor factor = reduction.premultiply.reshape({}).to(tensor.device());
-    return at::mul(tensor, factor).to(tensor.scalar_type());
+    return at::mul(is_of_8_bits(tensor) ? tensor.to(at::kFloat) : tensor, factor)
+        .to(tensor.scalar_type());
 }
 
 // torch does not divide these types.
-static bool divide_unsigned(const at::Tensor &result, int64_t divisor)
+static bool divide_in_another_type(const at::Tensor &result, int64_t divisor)
 {
     switch (result.scalar_type()) {
+    case ScalarType::Float8_e4m3fn:
+    case ScalarType::Float8_e5m2:
+        result.copy_(result.to(at::kFloat).div_(divisor));
+        return true;
     case ScalarType::UInt16:
     case ScalarType::UInt32:
         result.copy_(result.to(at::kLong).div_(divisor, "trunc"));
@@ -150,7 +164,7 @@ static bool divide_unsigned(const at::Tensor &result, int64_t divisor)
 
 void finish_reduction(const Reduction &reduction, const at::Tensor &result)
 {
-    if (reduction.divide_by == 1 || divide_unsigned(result, reduction.divide_by))
+    if (reduction.divide_by == 1 || divide_in_another_type(result, reduction.divide_by))
         return;
     if (c10::isIntegralType(result.scalar_type(), false))
         result.div_(reduction.divide_by, "trunc");

@@ -4,11 +4,11 @@
  * as the name of the table. Every kernel has three addresses; the one with two calls it.
  */
 #include "datatype/op_kernels_private.h"
-#include "datatype/half.h"
+#include "datatype/small_float.h"
 #ifdef __F16C__
-#include "datatype/half_vectors_private.h"
+#include "datatype/small_float_vectors_private.h"
 #else
-#include "datatype/half_plain_private.h"
+#include "datatype/small_float_plain_private.h"
 #endif
 
 #include <stdbool.h>
@@ -29,7 +29,7 @@
     typedef ctype loose_##name __attribute__((aligned(1), may_alias));
 WEFT_UNSIGNED(LOOSE, )
 WEFT_SIGNED(LOOSE, )
-WEFT_HALVES(LOOSE, )
+WEFT_SMALL_FLOATS(LOOSE, )
 WEFT_REALS(LOOSE, )
 #define LOOSE_PAIR(name, ctype, ...) typedef ctype loose_##name __attribute__((aligned(1)));
 WEFT_PAIRS(LOOSE_PAIR, )
@@ -72,7 +72,7 @@ static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t 
     TWO_ADDRESSES(op, name)
 
 /* The last few elements go through arrays with room for as many as are computed at once. */
-#define HALF(name, ctype, op, expression)                                                          \
+#define SMALL_FLOAT(name, ctype, op, expression)                                                   \
     static inline void op##_##name##_some(const void *p, const void *q, void *r)                   \
     {                                                                                              \
         const weft_floats_t a = weft_load_##name(p), b = weft_load_##name(q);                      \
@@ -82,14 +82,15 @@ static inline size_t elements_to_boundary(const void *out, size_t bytes, size_t 
     {                                                                                              \
         const loose_##name *p = left, *q = right;                                                  \
         loose_##name *r = out;                                                                     \
-        const size_t few = count % WEFT_HALVES_AT_ONCE, many = count - few;                        \
-        INDEPENDENT for (size_t i = 0; i < many; i += WEFT_HALVES_AT_ONCE)                         \
+        const size_t few = count % WEFT_SMALL_FLOATS_AT_ONCE, many = count - few;                  \
+        INDEPENDENT for (size_t i = 0; i < many; i += WEFT_SMALL_FLOATS_AT_ONCE)                   \
         {                                                                                          \
             op##_##name##_some(p + i, q + i, r + i);                                               \
         }                                                                                          \
         if (few == 0)                                                                              \
             return;                                                                                \
-        value_##name last_p[WEFT_HALVES_AT_ONCE] = {0}, last_q[WEFT_HALVES_AT_ONCE] = {0};         \
+        value_##name last_p[WEFT_SMALL_FLOATS_AT_ONCE] = {0},                                      \
+                     last_q[WEFT_SMALL_FLOATS_AT_ONCE] = {0};                                      \
         memcpy(last_p, p + many, few * sizeof(*last_p));                                           \
         memcpy(last_q, q + many, few * sizeof(*last_q));                                           \
         op##_##name##_some(last_p, last_q, last_p);                                                \

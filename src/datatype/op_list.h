@@ -58,10 +58,12 @@ typedef long double weft_float128_t;
     X(FLD, long double, __VA_ARGS__)                                                               \
     WEFT_F128(X, __VA_ARGS__)
 
-/* IEEE half precision and bfloat16, held as their bits: not every compiler has the types. */
-#define WEFT_HALVES(X, ...)                                                                        \
+/* Floats of 16 and 8 bits (small_float.h), held as their bits: not every compiler has the types. */
+#define WEFT_SMALL_FLOATS(X, ...)                                                                  \
     X(F16, uint16_t, __VA_ARGS__)                                                                  \
-    X(BF16, uint16_t, __VA_ARGS__)
+    X(BF16, uint16_t, __VA_ARGS__)                                                                 \
+    X(E4M3, uint8_t, __VA_ARGS__)                                                                  \
+    X(E5M2, uint8_t, __VA_ARGS__)
 
 /* The second column is the machine type of the two parts. */
 #define WEFT_COMPLEXES(X, ...)                                                                     \
@@ -79,7 +81,7 @@ typedef long double weft_float128_t;
 /* The members of the lists above that a GPU can compute with: not long double, not __float128. */
 #define WEFT_UNSIGNED_ON_DEVICE(X, ...)       WEFT_UNSIGNED(X, __VA_ARGS__)
 #define WEFT_SIGNED_ON_DEVICE(X, ...)         WEFT_SIGNED(X, __VA_ARGS__)
-#define WEFT_HALVES_ON_DEVICE(X, ...)         WEFT_HALVES(X, __VA_ARGS__)
+#define WEFT_SMALL_FLOATS_ON_DEVICE(X, ...)   WEFT_SMALL_FLOATS(X, __VA_ARGS__)
 #define WEFT_HALF_COMPLEXES_ON_DEVICE(X, ...) WEFT_HALF_COMPLEXES(X, __VA_ARGS__)
 #define WEFT_REALS_ON_DEVICE(X, ...)                                                               \
     X(F32, float, __VA_ARGS__)                                                                     \
@@ -114,7 +116,7 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
 #define WEFT_MACHINES(X)                                                                           \
     WEFT_UNSIGNED(X, )                                                                             \
     WEFT_SIGNED(X, )                                                                               \
-    WEFT_HALVES(X, )                                                                               \
+    WEFT_SMALL_FLOATS(X, )                                                                         \
     WEFT_REALS(X, )                                                                                \
     WEFT_COMPLEXES(X, )                                                                            \
     WEFT_HALF_COMPLEXES(X, )                                                                       \
@@ -142,7 +144,7 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
  * itself is false for integers. */
 #define WEFT_FIRST(x, y, less) ((less) || (((x) != (x)) & ((y) == (y))))
 
-/* The ?: in the kernels of halves, whose operands may be vectors. */
+/* The ?: in the kernels of small floats, whose operands may be vectors. */
 #define WEFT_PICK(condition, yes, no) ((condition) ? (yes) : (no))
 
 /*
@@ -154,22 +156,22 @@ WEFT_DECLARE_PAIR(weft_2double_precision_t, double, double)
 #define WEFT_KERNELS(X)                                                                            \
     X(sum, WEFT_UNSIGNED, SCALAR, a + b)                                                           \
     X(sum, WEFT_REALS, SCALAR, a + b)                                                              \
-    X(sum, WEFT_HALVES, HALF, a + b)                                                               \
+    X(sum, WEFT_SMALL_FLOATS, SMALL_FLOAT, a + b)                                                  \
     X(sum, WEFT_COMPLEXES, COMPLEX_SUM, )                                                          \
     X(sum, WEFT_HALF_COMPLEXES, COMPLEX_SUM, )                                                     \
     X(prod, WEFT_UNSIGNED, SCALAR, 1u * a * b)                                                     \
     X(prod, WEFT_REALS, SCALAR, a * b) \
-    X(prod, WEFT_HALVES, HALF, a * b) \
+    X(prod, WEFT_SMALL_FLOATS, SMALL_FLOAT, a * b)                                                 \
     X(prod, WEFT_COMPLEXES, COMPLEX_PROD, )                                                        \
     X(prod, WEFT_HALF_COMPLEXES, HALF_COMPLEX_PROD, )                                              \
     X(min, WEFT_UNSIGNED, SCALAR, b < a ? b : a)                                                   \
     X(min, WEFT_SIGNED, SCALAR, b < a ? b : a)                                                     \
     X(min, WEFT_REALS, SCALAR, ((b < a) | (b != b)) ? b : a) \
-    X(min, WEFT_HALVES, HALF, WEFT_PICK((b < a) | (b != b), b, a))                                 \
+    X(min, WEFT_SMALL_FLOATS, SMALL_FLOAT, WEFT_PICK((b < a) | (b != b), b, a))                    \
     X(max, WEFT_UNSIGNED, SCALAR, b > a ? b : a)                                                   \
     X(max, WEFT_SIGNED, SCALAR, b > a ? b : a)                                                     \
     X(max, WEFT_REALS, SCALAR, ((b > a) | (b != b)) ? b : a) \
-    X(max, WEFT_HALVES, HALF, WEFT_PICK((b > a) | (b != b), b, a))                                 \
+    X(max, WEFT_SMALL_FLOATS, SMALL_FLOAT, WEFT_PICK((b > a) | (b != b), b, a))                    \
     X(band, WEFT_UNSIGNED, SCALAR, a & b) \
     X(bor, WEFT_UNSIGNED, SCALAR, a | b)                                                           \
     X(bxor, WEFT_UNSIGNED, SCALAR, a ^ b)                                                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nccl/nccl_private.h"
 
-#include "datatype/half.h"
+#include "datatype/small_float.h"
 #include "base/fail.h"
 #include "mpi.h"
 #include "mpix.h"
@@ -33,6 +33,10 @@ static MPI_Datatype datatype_of(ncclDataType_t type)
         return MPI_DOUBLE;
     case ncclBfloat16:
         return MPIX_BFLOAT16;
+    case ncclFloat8e4m3:
+        return MPIX_FLOAT8_E4M3;
+    case ncclFloat8e5m2:
+        return MPIX_FLOAT8_E5M2;
     default:
         return MPI_DATATYPE_NULL;
     }
@@ -41,12 +45,6 @@ static MPI_Datatype datatype_of(ncclDataType_t type)
 int wefti_nccl_check_type(ncclDataType_t type, weft_type_t **out)
 {
     MPI_Datatype datatype = datatype_of(type);
-    if (type == ncclFloat8e4m3 || type == ncclFloat8e5m2)
-        return weft_fail(MPI_ERR_TYPE,
-                         "datatype is %s, but Weft has no 8-bit floats: expected is a type up to "
-                         "ncclBfloat16 (%d)",
-                         type == ncclFloat8e4m3 ? "ncclFloat8e4m3" : "ncclFloat8e5m2",
-                         ncclBfloat16);
     if (datatype == MPI_DATATYPE_NULL)
         return weft_fail(MPI_ERR_TYPE, "datatype is %d, but must be from 0 to %d", (int)type,
                          ncclNumTypes - 1);
@@ -98,6 +96,10 @@ uint64_t wefti_nccl_factor_of(ncclDataType_t type, const void *element)
         return bits_of_float(weft_float_of_F16(item.half));
     case ncclBfloat16:
         return bits_of_float(weft_float_of_BF16(item.half));
+    case ncclFloat8e4m3:
+        return bits_of_float(weft_float_of_E4M3(item.u8));
+    case ncclFloat8e5m2:
+        return bits_of_float(weft_float_of_E5M2(item.u8));
     case ncclFloat32:
         return bits_of_float(item.f32);
     case ncclFloat64:
@@ -112,6 +114,8 @@ static uint64_t divisor_of(ncclDataType_t type, int size)
     switch (type) {
     case ncclFloat16:
     case ncclBfloat16:
+    case ncclFloat8e4m3:
+    case ncclFloat8e5m2:
     case ncclFloat32:
         return bits_of_float((float)size);
     case ncclFloat64:

@@ -21,8 +21,8 @@ def check_arguments():
     x, whole = torch.ones(4), torch.ones(4 * size)
     bad(["all_reduce", "BAND", "Float"], lambda: dist.all_reduce(x, ReduceOp.BAND))
     bad(["reduce", "BXOR", "Half"], lambda: dist.reduce(x.half(), 0, ReduceOp.BXOR))
-    bad(["all_reduce", "Float8_e4m3fn", "not reduced"],
-        lambda: dist.all_reduce(x.to(torch.float8_e4m3fn)))
+    bad(["all_reduce", "Float8_e4m3fnuz", "not reduced"],
+        lambda: dist.all_reduce(x.to(torch.float8_e4m3fnuz)))
     bad(["all_reduce", "avg", "Bool"], lambda: dist.all_reduce(x.bool(), ReduceOp.AVG))
     bad(["all_gather_into_tensor", "5", f"4 times {size}"],
         lambda: dist.all_gather_into_tensor(torch.ones(5), x), ValueError)

@@ -15,8 +15,9 @@ INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torc
             torch.uint64]
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 COMPLEX = [torch.complex64, torch.complex128]
-BYTES = [torch.float8_e4m3fn, torch.float8_e5m2, torch.complex32]
-MOVED = [torch.bool] + INTEGERS + FLOATS + COMPLEX + BYTES
+FLOATS8 = [torch.float8_e4m3fn, torch.float8_e5m2]
+BYTES = [torch.float8_e4m3fnuz, torch.complex32]
+MOVED = [torch.bool] + INTEGERS + FLOATS + FLOATS8 + COMPLEX + BYTES
 SHAPES = [(0,), (1,), (3, 5), (1000,)] if expect.DEVICE == "cpu" else [(0,), (3, 5), (1000,)]
 
 
@@ -29,6 +30,8 @@ def known(dtype, shape, of_rank, seed=0):
     """Small numbers that every rank can make for every other: sums and products are exact. Always on the host, as is what is
     expected of the operations."""
     base = (torch.arange(math.prod(shape), device="cpu") * 7 + of_rank * 3 + seed) % 3 + (0 if dtype == torch.bool else 1)
+    if dtype in FLOATS8:
+        base = base % 2
     if dtype == torch.bool:
         return (base > 0).reshape(shape)
     if dtype in COMPLEX:
@@ -298,7 +301,7 @@ def check_monitored_barrier():
         expect.equal("only implemented for GLOO" in str(error), True, str(error))
 
 
-for dtype in [torch.bool] + INTEGERS + FLOATS + COMPLEX:
+for dtype in [torch.bool] + INTEGERS + FLOATS + FLOATS8 + COMPLEX:
     for shape in SHAPES:
         for op in reductions(dtype):
             expect.check(check_reductions, dtype, shape, op)

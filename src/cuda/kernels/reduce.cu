@@ -5,7 +5,7 @@
  * devices first.
  */
 #include "cuda/kernels/exchange.cuh"
-#include "cuda/kernels/half_on_device.cuh"
+#include "cuda/kernels/small_float_on_device.cuh"
 #include "cuda/kernels/reduce.cuh"
 #include "datatype/op_list.h"
 
@@ -54,8 +54,8 @@ template <class Item> struct weft_plain_t : weft_dense_t<Item> {
     };                                                                                             \
     KERNEL(op, name)
 
-/* A 16-bit float, which operations use as a float. */
-#define HALF(name, ctype, op, expression)                                                          \
+/* A float of 16 or 8 bits, which operations use as a float. */
+#define SMALL_FLOAT(name, ctype, op, expression)                                                   \
     struct op##_##name : weft_##name##_t {                                                         \
         static WEFT_DEVICE float apply(float a, float b)                                           \
         {                                                                                          \
@@ -64,19 +64,19 @@ template <class Item> struct weft_plain_t : weft_dense_t<Item> {
     };                                                                                             \
     KERNEL(op, name)
 
-#define HALF_FORMAT(name, ...)                                                                     \
-    struct weft_##name##_t : weft_dense_t<uint16_t> {                                              \
+#define SMALL_FLOAT_FORMAT(name, ctype, ...)                                                       \
+    struct weft_##name##_t : weft_dense_t<ctype> {                                                 \
         typedef float value;                                                                       \
-        static WEFT_DEVICE float raise(uint16_t item)                                              \
+        static WEFT_DEVICE float raise(ctype item)                                                 \
         {                                                                                          \
             return weft_device_float_of_##name(item);                                              \
         }                                                                                          \
-        static WEFT_DEVICE uint16_t lower(float number)                                            \
+        static WEFT_DEVICE ctype lower(float number)                                               \
         {                                                                                          \
             return weft_device_##name##_of_float(number);                                          \
         }                                                                                          \
     };
-WEFT_HALVES(HALF_FORMAT, )
+WEFT_SMALL_FLOATS(SMALL_FLOAT_FORMAT, )
 
 /* A sum of complex numbers is a sum of their parts: kernel_table.c passes twice as many
  * elements. */

@@ -3,8 +3,8 @@
  * The loop of a reduction. An operation is a struct Op with
  *
  *   item     the type of an element in memory
- *   value    the type to compute with: wider than the item for 16-bit floats, so that all sources
- *            of a launch are rounded once
+ *   value    the type to compute with: wider than the item for floats of 16 and 8 bits, so that
+ *            all sources of a launch are rounded once
  *   is_dense items may move 16 bytes at a time: they have no gaps, and 16 bytes hold a whole number
  *   load(address), store(address, value)   an item at any address
  *   raise(item), lower(value)              convert between the two

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A kernel that multiplies all elements of a vector by a factor, or divides them by one. */
-#include "cuda/kernels/half_on_device.cuh"
+#include "cuda/kernels/small_float_on_device.cuh"
 #include "cuda/kernels/kernel.cuh"
 #include "cuda/kernels/scale_list.h"
 
@@ -22,7 +22,7 @@ template <class Item, class Wide> struct weft_widened_t {
     };
 WEFT_SCALED_NUMBERS(SCALED_NUMBER)
 
-#define SCALED_HALF(name, item_t, wide_t)                                                          \
+#define SCALED_SMALL_FLOAT(name, item_t, wide_t)                                                   \
     struct weft_scaled_##name##_t {                                                                \
         typedef item_t item;                                                                       \
         typedef wide_t wide;                                                                       \
@@ -35,7 +35,7 @@ WEFT_SCALED_NUMBERS(SCALED_NUMBER)
             return weft_device_##name##_of_float(value);                                           \
         }                                                                                          \
     };
-WEFT_SCALED_HALVES(SCALED_HALF)
+WEFT_SCALED_SMALL_FLOATS(SCALED_SMALL_FLOAT)
 
 /* Integers wrap around. */
 template <class Wide> WEFT_DEVICE Wide weft_times(Wide value, Wide factor)

@@ -18,11 +18,13 @@
     X(F32, float, float)                                                                           \
     X(F64, double, double)
 
-#define WEFT_SCALED_HALVES(X)                                                                      \
+#define WEFT_SCALED_SMALL_FLOATS(X)                                                                \
     X(F16, uint16_t, float)                                                                        \
-    X(BF16, uint16_t, float)
+    X(BF16, uint16_t, float)                                                                       \
+    X(E4M3, uint8_t, float)                                                                        \
+    X(E5M2, uint8_t, float)
 
-#define WEFT_SCALED(X) WEFT_SCALED_NUMBERS(X) WEFT_SCALED_HALVES(X)
+#define WEFT_SCALED(X) WEFT_SCALED_NUMBERS(X) WEFT_SCALED_SMALL_FLOATS(X)
 
 /* clang-format on */
 

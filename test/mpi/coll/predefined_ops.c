@@ -49,6 +49,8 @@ static const struct {
     {"long double", MPI_LONG_DOUBLE, FLOATING, 10, 16},
     {"half", MPIX_C_FLOAT16, FLOATING, 0, 0},
     {"bfloat16", MPIX_BFLOAT16, FLOATING, 0, 0},
+    {"E4M3", MPIX_FLOAT8_E4M3, FLOATING, 0, 0},
+    {"E5M2", MPIX_FLOAT8_E5M2, FLOATING, 0, 0},
     {"bool", MPI_C_BOOL, LOGICAL, 0, 0},
     {"float complex", MPI_C_FLOAT_COMPLEX, COMPLEX, 0, 0},
     {"double complex", MPI_C_DOUBLE_COMPLEX, COMPLEX, 0, 0},
@@ -96,8 +98,8 @@ static int small(int rank, int index)
     return (rank * 7 + index * 5) % 4 - (index % 3 == 0);
 }
 
-/* A small number as 16 bits: sign, exponent, fraction. */
-static short half_bits(int value, int fraction_bits, int bias)
+/* A small number as `bytes` bytes: sign, exponent, fraction. */
+static int small_float(int value, int bytes, int fraction_bits, int bias)
 {
     int magnitude = value < 0 ? -value : value, exponent = 0;
     if (value == 0)
@@ -105,7 +107,7 @@ static short half_bits(int value, int fraction_bits, int bias)
     while (magnitude >> exponent > 1)
         exponent++;
     int fraction = (magnitude << fraction_bits >> exponent) - (1 << fraction_bits);
-    return (short)((value < 0 ? 0x8000 : 0) | (exponent + bias) << fraction_bits | fraction);
+    return (value < 0) << (8 * bytes - 1) | (exponent + bias) << fraction_bits | fraction;
 }
 
 /* Stores `value` in the form of the type; MPI_BYTE and integers by their low bytes. */
@@ -118,9 +120,13 @@ static void store_number(char *at, MPI_Datatype type, long long value, size_t by
     else if (type == MPI_LONG_DOUBLE)
         memcpy(at, &(long double){value}, 10);
     else if (type == MPIX_C_FLOAT16) /* the product of many 3 would be rounded */
-        memcpy(at, &(short){half_bits(value == 3 ? 2 : (int)value, 10, 15)}, sizeof(short));
+        memcpy(at, &(short){(short)small_float(value == 3 ? 2 : (int)value, 2, 10, 15)}, 2);
     else if (type == MPIX_BFLOAT16)
-        memcpy(at, &(short){half_bits(value == 3 ? 2 : (int)value, 7, 127)}, sizeof(short));
+        memcpy(at, &(short){(short)small_float(value == 3 ? 2 : (int)value, 2, 7, 127)}, 2);
+    else if (type == MPIX_FLOAT8_E4M3) /* the sum of many 2 as well */
+        *at = (char)small_float(value > 1 ? 1 : (int)value, 1, 3, 7);
+    else if (type == MPIX_FLOAT8_E5M2)
+        *at = (char)small_float(value > 1 ? 1 : (int)value, 1, 2, 15);
     else if (type == MPI_C_BOOL)
         *at = value != 0;
     else

@@ -28,6 +28,7 @@ static const struct kind {
     {"sums of halves", MPIX_C_FLOAT16, &(MPI_Op){MPI_SUM}},
     {"sums of bfloat16", MPIX_BFLOAT16, &(MPI_Op){MPI_SUM}},
     {"products of bfloat16", MPIX_BFLOAT16, &(MPI_Op){MPI_PROD}},
+    {"sums of E5M2", MPIX_FLOAT8_E5M2, &(MPI_Op){MPI_SUM}},
     {"products of complex", MPI_C_FLOAT_COMPLEX, &(MPI_Op){MPI_PROD}},
     {"mixtures of double", MPI_DOUBLE, &mix},
 };
@@ -57,7 +58,7 @@ static double number_of(int rank, int index)
     return 0.5 + (seed ^ seed >> 16) / 4294967296.0;
 }
 
-static uint16_t half_of(double number, int fraction_bits, int bias)
+static uint16_t small_float_of(double number, int fraction_bits, int bias)
 {
     int exponent = number >= 1 ? 0 : -1;
     double fraction = (exponent == 0 ? number : 2 * number) - 1;
@@ -74,10 +75,12 @@ static void store(char *at, double number, double next)
         memcpy(at, (float[2]){(float)number, (float)next - 1}, 2 * sizeof(float));
     else if (kind->type == MPI_LONG_DOUBLE)
         memcpy(at, &(long double){(long double)number / 3}, 10); /* without its gap */
+    else if (kind->type == MPIX_FLOAT8_E5M2)
+        *at = (char)small_float_of(number, 2, 15);
     else
         memcpy(at,
-               &(uint16_t){kind->type == MPIX_C_FLOAT16 ? half_of(number, 10, 15)
-                                                        : half_of(number, 7, 127)},
+               &(uint16_t){kind->type == MPIX_C_FLOAT16 ? small_float_of(number, 10, 15)
+                                                        : small_float_of(number, 7, 127)},
                sizeof(uint16_t));
 }
 

@@ -97,10 +97,8 @@ static void wrong_operations(void)
                "sendbuff is NULL");
     NCCL_FAILS(ncclAllReduce(from, NULL, 3, ncclInt32, ncclSum, comm, stream), ncclInvalidArgument,
                "recvbuff is NULL, but must have room for 3 elements");
-    NCCL_FAILS(ncclAllReduce(from, to, 1, ncclFloat8e4m3, ncclSum, comm, stream),
-               ncclInvalidArgument, "ncclFloat8e4m3, but Weft has no 8-bit floats");
     NCCL_FAILS(ncclAllReduce(from, to, 1, (ncclDataType_t)99, ncclSum, comm, stream),
-               ncclInvalidArgument, "datatype is 99, but must be from 0 to 9");
+               ncclInvalidArgument, "datatype is 99, but must be from 0 to 11");
     NCCL_FAILS(ncclAllReduce(from, to, 1, ncclInt32, (ncclRedOp_t)5, comm, stream),
                ncclInvalidArgument, "op is 5, but must be from 0 to 4");
     NCCL_FAILS(ncclAllReduce(from, to, (size_t)-1 / 2, ncclInt32, ncclSum, comm, stream),

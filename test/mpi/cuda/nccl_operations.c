@@ -16,7 +16,7 @@ enum { TYPES = ncclNumTypes, SCALAR = 3 };
 typedef struct type {
     MPI_Datatype mpi;
     size_t bytes;
-    int mantissa, bias; /* of 16-bit floats */
+    int mantissa, bias; /* of floats of 16 and 8 bits */
     int is_float, is_signed;
 } type_t;
 
@@ -33,12 +33,26 @@ static const type_t *type_of(ncclDataType_t type)
     types[ncclFloat32] = (type_t){MPI_FLOAT, 4, 0, 0, 1, 1};
     types[ncclFloat64] = (type_t){MPI_DOUBLE, 8, 0, 0, 1, 1};
     types[ncclBfloat16] = (type_t){MPIX_BFLOAT16, 2, 7, 127, 1, 1};
+    types[ncclFloat8e4m3] = (type_t){MPIX_FLOAT8_E4M3, 1, 3, 7, 1, 1};
+    types[ncclFloat8e5m2] = (type_t){MPIX_FLOAT8_E5M2, 1, 2, 15, 1, 1};
     return &types[type];
 }
 
-/* ---- elements as doubles; 16-bit floats are zero or normal ---- */
+/* Computed with as a float, which is rounded in the end. */
+static int is_small_float(ncclDataType_t type)
+{
+    return type_of(type)->mantissa > 0;
+}
 
-static uint16_t half_bits(const type_t *type, float value)
+/* With 2 or 3 bits of a fraction whole numbers are exact up to 8. */
+static int has_8_bits(ncclDataType_t type)
+{
+    return is_small_float(type) && type_of(type)->bytes == 1;
+}
+
+/* ---- elements as doubles; small floats are zero or normal ---- */
+
+static unsigned bits_of(const type_t *type, float value)
 {
     if (value == 0)
         return 0;
@@ -49,16 +63,18 @@ static uint16_t half_bits(const type_t *type, float value)
         exponent++;
     }
     unsigned fraction = (unsigned)scaled - (1u << type->mantissa);
-    return (uint16_t)((value < 0) << 15 | (exponent + type->bias) << type->mantissa | fraction);
+    unsigned sign = (unsigned)(value < 0) << (8 * type->bytes - 1);
+    return sign | (unsigned)(exponent + type->bias) << type->mantissa | fraction;
 }
 
-static double half_value(const type_t *type, uint16_t bits)
+static double value_of(const type_t *type, unsigned bits)
 {
-    int exponent = (bits & 0x7fff) >> type->mantissa;
-    double fraction = (bits & ((1 << type->mantissa) - 1)) + (1 << type->mantissa);
+    unsigned sign = 1u << (8 * type->bytes - 1);
+    int exponent = (int)((bits & ~sign) >> type->mantissa);
+    double fraction = (bits & ((1u << type->mantissa) - 1)) + (1u << type->mantissa);
     if (exponent == 0)
         return 0;
-    return (bits >> 15 ? -1 : 1) * ldexp(fraction, exponent - type->bias - type->mantissa);
+    return (bits & sign ? -1 : 1) * ldexp(fraction, exponent - type->bias - type->mantissa);
 }
 
 static void set(ncclDataType_t type, void *buf, size_t i, double value)
@@ -88,8 +104,12 @@ static void set(ncclDataType_t type, void *buf, size_t i, double value)
     case ncclFloat64:
         ((double *)buf)[i] = value;
         break;
+    case ncclFloat8e4m3:
+    case ncclFloat8e5m2:
+        ((uint8_t *)buf)[i] = (uint8_t)bits_of(type_of(type), (float)value);
+        break;
     default:
-        ((uint16_t *)buf)[i] = half_bits(type_of(type), (float)value);
+        ((uint16_t *)buf)[i] = (uint16_t)bits_of(type_of(type), (float)value);
     }
 }
 
@@ -112,8 +132,11 @@ static double get(ncclDataType_t type, const void *buf, size_t i)
         return ((const float *)buf)[i];
     case ncclFloat64:
         return ((const double *)buf)[i];
+    case ncclFloat8e4m3:
+    case ncclFloat8e5m2:
+        return value_of(type_of(type), ((const uint8_t *)buf)[i]);
     default:
-        return half_value(type_of(type), ((const uint16_t *)buf)[i]);
+        return value_of(type_of(type), ((const uint16_t *)buf)[i]);
     }
 }
 
@@ -136,7 +159,9 @@ static void fill(ncclRedOp_t op)
     for (size_t i = 0; i < count * (size_t)comm.size; i++) {
         int value = (int)((size_t)comm.rank * 3 + i * 7) % 5;
         if (op == ncclProd)
-            value = value % 3 + 1;
+            value = value % (has_8_bits(type) ? 2 : 3) + 1;
+        else if (has_8_bits(type))
+            value = value % 3 - 1;
         else if (its->is_signed)
             value -= 3;
         set(type, at.sent, i, value);
@@ -168,7 +193,7 @@ static void divide(ncclRedOp_t op, size_t elements)
 {
     for (size_t i = 0; op == ncclAvg && i < elements; i++) {
         double quotient = get(type, at.wanted, i) / comm.size;
-        if (type == ncclFloat16 || type == ncclBfloat16 || type == ncclFloat32)
+        if (is_small_float(type) || type == ncclFloat32)
             quotient = (float)get(type, at.wanted, i) / (float)comm.size;
         set(type, at.wanted, i, type_of(type)->is_float ? quotient : trunc(quotient));
     }
@@ -222,12 +247,17 @@ static void check_reductions(ncclRedOp_t op)
 
 /* ---- sums of scaled operands ---- */
 
-/* Rank r scales by r + 2; the device's scalar changes behind the call. */
+static int own_factor(void)
+{
+    return has_8_bits(type) ? comm.rank % 2 + 1 : comm.rank + 2;
+}
+
+/* The device's scalar changes behind the call. */
 static ncclRedOp_t make_scaling(int on_device)
 {
     ncclRedOp_t op;
     char element[8], other[8];
-    set(type, element, 0, comm.rank + 2);
+    set(type, element, 0, own_factor());
     set(type, other, 0, 77);
     memory_put(scalar.at, element, sizeof(element));
     if (on_device)
@@ -241,7 +271,7 @@ static ncclRedOp_t make_scaling(int on_device)
 static void scale_sent(void)
 {
     for (size_t i = 0; i < count * (size_t)comm.size; i++)
-        set(type, at.sent, i, get(type, at.sent, i) * (comm.rank + 2));
+        set(type, at.sent, i, get(type, at.sent, i) * own_factor());
 }
 
 static void check_scaled(int on_device, int in_place)

@@ -89,6 +89,8 @@ static const struct {
     {MPI_2INTEGER, 8},
     {MPIX_C_FLOAT16, 2},
     {MPIX_BFLOAT16, 2},
+    {MPIX_FLOAT8_E4M3, 1},
+    {MPIX_FLOAT8_E5M2, 1},
 };
 
 static void test_sizes(void)

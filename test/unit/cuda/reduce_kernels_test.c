@@ -5,7 +5,7 @@
  * guards around the results and in the gaps of pairs.
  */
 #include "cuda/host_kernels.h"
-#include "datatype/half.h"
+#include "datatype/small_float.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -22,6 +22,8 @@ typedef enum format {
     INTEGER,
     F16,
     BF16,
+    E4M3,
+    E5M2,
     F32,
     F64,
 } format_t;
@@ -52,14 +54,20 @@ typedef struct element {
 enum { BYTES_F16 = 2, BYTES_F32 = 4, BYTES_F64 = 8 };
 
 static const element_t elements[WEFT_MACHINE_COUNT] = {
-    WEFT_UNSIGNED(WHOLE, ) WEFT_SIGNED(WHOLE, ) WEFT_HALVES(REAL, ) WEFT_REALS_ON_DEVICE(REAL, )
-        WEFT_COMPLEXES_ON_DEVICE(BOTH, ) WEFT_HALF_COMPLEXES(BOTH, ) WEFT_PAIRS_ON_DEVICE(PAIR, )};
+    WEFT_UNSIGNED(WHOLE, ) WEFT_SIGNED(WHOLE, ) WEFT_SMALL_FLOATS(REAL, )
+        WEFT_REALS_ON_DEVICE(REAL, ) WEFT_COMPLEXES_ON_DEVICE(BOTH, ) WEFT_HALF_COMPLEXES(BOTH, )
+            WEFT_PAIRS_ON_DEVICE(PAIR, )};
 
 static double real_of(const field_t *field, const void *at)
 {
+    const uint8_t byte = *(const uint8_t *)at;
     uint16_t half;
     float single;
     double value;
+    if (field->format == E4M3)
+        return (double)weft_float_of_E4M3(byte);
+    if (field->format == E5M2)
+        return (double)weft_float_of_E5M2(byte);
     memcpy(&half, at, sizeof(half));
     if (field->format == F16)
         return (double)weft_float_of_F16(half);
@@ -81,8 +89,11 @@ static void put_real(const field_t *field, double value, void *at)
         memcpy(at, &value, sizeof(value));
     else if (field->format == F32)
         memcpy(at, &single, sizeof(single));
-    else
+    else if (field->bytes == sizeof(half))
         memcpy(at, &half, sizeof(half));
+    else
+        *(uint8_t *)at =
+            field->format == E4M3 ? weft_E4M3_of_float(single) : weft_E5M2_of_float(single);
 }
 
 /* Numbers of one size, so that sums are rounded and values tie; sometimes a special one. */
@@ -127,16 +138,16 @@ typedef struct trial {
     unsigned char *source[MOST_SOURCES], *destination[MOST_SOURCES];
 } trial_t;
 
-/* 16-bit floats are added up as floats and rounded once, where the processor's kernels round each
- * time. */
+/* Floats of 16 and 8 bits are added up as floats and rounded once, where the processor's kernels
+ * round each time. */
 static bool is_rounded_once(const trial_t *trial)
 {
     const element_t *element = &elements[trial->type->machine];
-    const bool is_half = element->field[0].format == F16 || element->field[0].format == BF16;
-    return is_half && (trial->op->kind == WEFT_OP_sum || trial->op->kind == WEFT_OP_prod);
+    const bool is_small = element->field[0].format >= F16 && element->field[0].format <= E5M2;
+    return is_small && (trial->op->kind == WEFT_OP_sum || trial->op->kind == WEFT_OP_prod);
 }
 
-static void expect_halves(const trial_t *trial, size_t at, unsigned char *out)
+static void expect_rounded_once(const trial_t *trial, size_t at, unsigned char *out)
 {
     const element_t *element = &elements[trial->type->machine];
     const field_t *field = element->field;
@@ -168,7 +179,7 @@ static void expect(const trial_t *trial, unsigned char *out)
         return;
     }
     for (size_t i = 0; i < trial->count; i++)
-        expect_halves(trial, i * extent, out);
+        expect_rounded_once(trial, i * extent, out);
 }
 
 /* ---- a trial ---- */

@@ -5,7 +5,7 @@
  * result. Each element is compared with the same operation here.
  */
 #include "cuda/host_kernels.h"
-#include "datatype/half.h"
+#include "datatype/small_float.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +60,8 @@ typedef struct number {
 #define RAISE_F64(x)     KEEP(x)
 #define RAISE_F16(x)     weft_float_of_F16(x)
 #define RAISE_BF16(x)    weft_float_of_BF16(x)
+#define RAISE_E4M3(x)    weft_float_of_E4M3(x)
+#define RAISE_E5M2(x)    weft_float_of_E5M2(x)
 #define LOWER_I8(x)      ((int8_t)(x))
 #define LOWER_U8(x)      ((uint8_t)(x))
 #define LOWER_I32(x)     ((int32_t)(x))
@@ -70,6 +72,8 @@ typedef struct number {
 #define LOWER_F64(x)     KEEP(x)
 #define LOWER_F16(x)     weft_F16_of_float(x)
 #define LOWER_BF16(x)    weft_BF16_of_float(x)
+#define LOWER_E4M3(x)    weft_E4M3_of_float(x)
+#define LOWER_E5M2(x)    weft_E5M2_of_float(x)
 #define TIMES_I8(a, b)   WRAPPED(a, b)
 #define TIMES_I32(a, b)  WRAPPED(a, b)
 #define TIMES_I64(a, b)  WRAPPED(a, b)
@@ -80,6 +84,8 @@ typedef struct number {
 #define TIMES_F64(a, b)  TIMES(a, b)
 #define TIMES_F16(a, b)  TIMES(a, b)
 #define TIMES_BF16(a, b) TIMES(a, b)
+#define TIMES_E4M3(a, b) TIMES(a, b)
+#define TIMES_E5M2(a, b) TIMES(a, b)
 
 WEFT_SCALED(NUMBER_CASES)
 

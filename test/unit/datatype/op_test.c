@@ -6,6 +6,7 @@
  */
 #include "datatype/op.h"
 #include "datatype/op_kernels_private.h"
+#include "datatype/small_float_reference.h"
 #include "base/fail.h"
 #include "mpix.h"
 
@@ -41,35 +42,6 @@ static double random_real(void)
     default:
         return ((int)(random_bits() % 400) - 200) / 7.0;
     }
-}
-
-/* IEEE half precision by the definition, in double. */
-static double real_of_half(uint16_t half)
-{
-    int exponent = half >> 10 & 31, fraction = half & 1023;
-    double magnitude = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
-    if (exponent == 31)
-        magnitude = fraction == 0 ? (double)INFINITY : (double)NAN;
-    return half & 0x8000 ? -magnitude : magnitude;
-}
-
-static uint16_t half_of_real(double value)
-{
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    double magnitude = fabs(value);
-    int exponent;
-    if (isnan(value))
-        return 0x7e00 | sign;
-    if (magnitude >= 65520)
-        return 0x7c00 | sign;
-    if (magnitude == 0)
-        return sign;
-    frexp(magnitude, &exponent);
-    int unit = exponent - 11 < -24 ? -24 : exponent - 11;
-    double units = nearbyint(ldexp(magnitude, -unit));
-    if (unit == -24)
-        return (uint16_t)units | sign; /* a carry into the exponent is right */
-    return (uint16_t)(((unit + 24) << 10) + (int)units) | sign;
 }
 
 /* a op b for one element; 0 if the operation is unknown here. */
@@ -157,28 +129,6 @@ static void reference_F16(int kind, const void *left, const void *right, void *o
     memcpy(out, &x, 2);
 }
 
-/* bfloat16 is the upper half of a float: computed as floats and rounded to the nearest, ties to
- * even. */
-static float float_of_upper(const void *at)
-{
-    uint16_t upper;
-    memcpy(&upper, at, 2);
-    uint32_t bits = (uint32_t)upper << 16;
-    float value;
-    memcpy(&value, &bits, 4);
-    return value;
-}
-
-static uint16_t upper_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    uint32_t low = bits & 0xffff, upper = bits >> 16;
-    if (isnan(value))
-        return 0x7fc0;
-    return (uint16_t)(low > 0x8000 || (low == 0x8000 && upper % 2 == 1) ? upper + 1 : upper);
-}
-
 static void reference_BF16(int kind, const void *left, const void *right, void *out)
 {
     float a = float_of_upper(left), b = float_of_upper(right), r;
@@ -213,6 +163,26 @@ static void fill_BF16(void *at)
         bits = (uint16_t)((bits & 0x83ff) | 0x3c00);
     memcpy(at, &bits, 2);
 }
+
+#define DEFINE_BYTE(name, fraction)                                                                \
+    static void reference_##name(int kind, const void *left, const void *right, void *out)         \
+    {                                                                                              \
+        float a = real_of_byte(*(const uint8_t *)left, fraction);                                  \
+        float b = real_of_byte(*(const uint8_t *)right, fraction), r;                              \
+        reference_F32(kind, &a, &b, &r);                                                           \
+        *(uint8_t *)out = byte_of_real(r, fraction);                                               \
+    }                                                                                              \
+    static bool same_##name(const void *x, const void *y)                                          \
+    {                                                                                              \
+        uint8_t a = *(const uint8_t *)x, b = *(const uint8_t *)y;                                  \
+        return a == b || (isnan(real_of_byte(a, fraction)) && isnan(real_of_byte(b, fraction)));   \
+    }                                                                                              \
+    static void fill_##name(void *at)                                                              \
+    {                                                                                              \
+        *(uint8_t *)at = (uint8_t)random_bits();                                                   \
+    }
+DEFINE_BYTE(E4M3, 3)
+DEFINE_BYTE(E5M2, 2)
 
 #define PART(at, index, bytes) ((char *)(at) + (index) * (bytes))
 
@@ -319,7 +289,7 @@ typedef struct machine {
 
 static const machine_t machines[WEFT_MACHINE_COUNT] = {
 #define ENTRY(name, ...) [WEFT_MACHINE_##name] = {reference_##name, same_##name, fill_##name},
-    WEFT_UNSIGNED(ENTRY, ) WEFT_SIGNED(ENTRY, ) WEFT_HALVES(ENTRY, ) WEFT_REALS(ENTRY, )
+    WEFT_UNSIGNED(ENTRY, ) WEFT_SIGNED(ENTRY, ) WEFT_SMALL_FLOATS(ENTRY, ) WEFT_REALS(ENTRY, )
         WEFT_COMPLEXES(ENTRY, ) WEFT_HALF_COMPLEXES(ENTRY, ) WEFT_PAIRS(ENTRY, )};
 
 typedef struct trial {
@@ -433,6 +403,35 @@ static void all_kernels_agree_with_the_reference(void **state)
     weft_op_select(WEFT_SIMD_BASE);
 }
 
+/* All pairs of numbers. */
+static void floats_of_8_bits_are_rounded_as_defined(void **state)
+{
+    static const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
+    static unsigned char left[1 << 16], right[1 << 16], out[1 << 16];
+    (void)state;
+    for (int i = 0; i < 1 << 16; i++) {
+        left[i] = (unsigned char)i;
+        right[i] = (unsigned char)(i >> 8);
+    }
+    for (int i = 0; i < 8 * WEFT_SIMD_SETS; i++) {
+        const weft_op_t *op = weft_op_of(ops[i / 2 % 4]);
+        const weft_type_t *type = weft_type_of(i % 2 ? MPIX_FLOAT8_E4M3 : MPIX_FLOAT8_E5M2);
+        const machine_t *machine = &machines[type->machine];
+        if (!weft_simd_is_available((weft_simd_t)(i / 8)))
+            continue;
+        weft_op_select((weft_simd_t)(i / 8));
+        weft_op_apply3(op, type, left, right, out, sizeof(out));
+        for (size_t j = 0; j < sizeof(out); j++) {
+            unsigned char expected;
+            machine->reference(op->kind, &left[j], &right[j], &expected);
+            if (!machine->same(&expected, &out[j]))
+                fail_msg("%s of %s, %s: %#x and %#x give %#x, not %#x", op->name, type->name,
+                         weft_simd_name((weft_simd_t)(i / 8)), left[j], right[j], out[j], expected);
+        }
+    }
+    weft_op_select(WEFT_SIMD_BASE);
+}
+
 /* The table of section 6.9.2, written out again, and the pairs that programs ask for beyond it. */
 static void legality_is_that_of_the_standard(void **state)
 {
@@ -441,25 +440,26 @@ static void legality_is_that_of_the_standard(void **state)
         MPI_Datatype type;
         bool is_legal;
     } rows[] = {
-        {MPI_SUM, MPI_INT, true},         {MPI_SUM, MPI_C_DOUBLE_COMPLEX, true},
-        {MPI_SUM, MPI_CHAR, true},        {MPI_SUM, MPI_BYTE, false},
-        {MPI_SUM, MPI_COUNT, true},       {MPI_SUM, MPI_C_BOOL, false},
-        {MPI_MAX, MPI_COMPLEX, false},    {MPI_MAX, MPI_REAL2, true},
-        {MPI_MIN, MPI_AINT, true},        {MPI_MIN, MPI_LOGICAL, false},
-        {MPI_BAND, MPI_BYTE, true},       {MPI_BAND, MPI_DOUBLE, false},
-        {MPI_BXOR, MPI_INTEGER8, true},   {MPI_BOR, MPI_LOGICAL, false},
-        {MPI_LAND, MPI_LOGICAL4, true},   {MPI_LOR, MPI_CXX_BOOL, true},
-        {MPI_LXOR, MPI_INT16_T, true},    {MPI_LAND, MPI_INTEGER, false},
-        {MPI_LAND, MPI_FLOAT, false},     {MPI_MINLOC, MPI_2REAL, true},
-        {MPI_MAXLOC, MPI_LONG_INT, true}, {MPI_MAXLOC, MPI_LONG, false},
-        {MPI_SUM, MPI_2INT, false},       {MPI_REPLACE, MPI_INT, false},
-        {MPI_SUM, MPIX_BFLOAT16, true},   {MPI_PROD, MPIX_C_FLOAT16, true},
-        {MPI_MIN, MPIX_C_FLOAT16, true},  {MPI_MAX, MPIX_BFLOAT16, true},
-        {MPI_BAND, MPIX_BFLOAT16, false}, {MPI_LAND, MPIX_C_FLOAT16, false},
-        {MPI_MAX, MPI_CHAR, true},        {MPI_BXOR, MPI_CHAR, true},
-        {MPI_LOR, MPI_CHAR, true},        {MPI_MINLOC, MPI_CHAR, false},
-        {MPI_SUM, MPI_WCHAR, false},      {MPI_SUM, MPI_PACKED, false},
-        {MPI_LAND, MPI_AINT, true},       {MPI_LXOR, MPI_COUNT, true},
+        {MPI_SUM, MPI_INT, true},          {MPI_SUM, MPI_C_DOUBLE_COMPLEX, true},
+        {MPI_SUM, MPI_CHAR, true},         {MPI_SUM, MPI_BYTE, false},
+        {MPI_SUM, MPI_COUNT, true},        {MPI_SUM, MPI_C_BOOL, false},
+        {MPI_MAX, MPI_COMPLEX, false},     {MPI_MAX, MPI_REAL2, true},
+        {MPI_MIN, MPI_AINT, true},         {MPI_MIN, MPI_LOGICAL, false},
+        {MPI_BAND, MPI_BYTE, true},        {MPI_BAND, MPI_DOUBLE, false},
+        {MPI_BXOR, MPI_INTEGER8, true},    {MPI_BOR, MPI_LOGICAL, false},
+        {MPI_LAND, MPI_LOGICAL4, true},    {MPI_LOR, MPI_CXX_BOOL, true},
+        {MPI_LXOR, MPI_INT16_T, true},     {MPI_LAND, MPI_INTEGER, false},
+        {MPI_LAND, MPI_FLOAT, false},      {MPI_MINLOC, MPI_2REAL, true},
+        {MPI_MAXLOC, MPI_LONG_INT, true},  {MPI_MAXLOC, MPI_LONG, false},
+        {MPI_SUM, MPI_2INT, false},        {MPI_REPLACE, MPI_INT, false},
+        {MPI_SUM, MPIX_BFLOAT16, true},    {MPI_PROD, MPIX_C_FLOAT16, true},
+        {MPI_MIN, MPIX_C_FLOAT16, true},   {MPI_MAX, MPIX_BFLOAT16, true},
+        {MPI_BAND, MPIX_BFLOAT16, false},  {MPI_LAND, MPIX_C_FLOAT16, false},
+        {MPI_SUM, MPIX_FLOAT8_E4M3, true}, {MPI_BAND, MPIX_FLOAT8_E5M2, false},
+        {MPI_MAX, MPI_CHAR, true},         {MPI_BXOR, MPI_CHAR, true},
+        {MPI_LOR, MPI_CHAR, true},         {MPI_MINLOC, MPI_CHAR, false},
+        {MPI_SUM, MPI_WCHAR, false},       {MPI_SUM, MPI_PACKED, false},
+        {MPI_LAND, MPI_AINT, true},        {MPI_LXOR, MPI_COUNT, true},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -587,6 +587,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kernels_agree_with_the_reference),
+        cmocka_unit_test(floats_of_8_bits_are_rounded_as_defined),
         cmocka_unit_test(legality_is_that_of_the_standard),
         cmocka_unit_test(no_kernel_is_missing),
         cmocka_unit_test(functions_of_the_user),

@@ -27,8 +27,9 @@ static void predefined_types_are_in_order(void **state)
         assert_int_equal(strncmp(type->name, value < WEFT_TYPE_HANDLES ? "MPI_" : "MPIX_", 4), 0);
         assert_int_equal(type->is_dense, (size_t)type->extent == type->size);
     }
-    assert_int_equal(found, 70 + 2); /* as many as mpi.h and mpix.h have */
+    assert_int_equal(found, 70 + 4); /* as many as mpi.h and mpix.h have */
     assert_int_equal(weft_type_of(MPIX_BFLOAT16)->size, 2);
+    assert_int_equal(weft_type_of(MPIX_FLOAT8_E5M2)->size, 1);
     assert_string_equal(weft_type_of(MPIX_C_FLOAT16)->name, "MPIX_C_FLOAT16");
     assert_null(weft_type_of(MPI_DATATYPE_NULL));
     assert_null(weft_type_of((MPI_Datatype)(uintptr_t)0x800));
