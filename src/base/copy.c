@@ -26,7 +26,7 @@ static const weft_copy_fn_t nontemporal[WEFT_SIMD_SETS] = {
 
 weft_copy_fn_t weft_copy_nontemporal;
 weft_copy_fn_t weft_copy_loop = weft_copy_base;
-size_t weft_copy_loop_below;
+size_t weft_copy_loop_below, weft_copy_read_sizes;
 
 /* The shortest of several trials counts: another process may take the core during one of them. */
 static int64_t time_of_libc(char *to, const char *from, size_t bytes)
@@ -62,6 +62,8 @@ void weft_copy_select(weft_simd_t set)
 {
     weft_copy_loop = weft_copy_loops[set];
     weft_copy_nontemporal = nontemporal[set];
+    weft_copy_read_sizes =
+        strcmp(weft_config.COPY, "libc") == 0 ? 0 : WEFT_COPY_READ_END - WEFT_COPY_READ_LEAST;
     if (strcmp(weft_config.COPY, "auto") == 0)
         weft_copy_loop_below = is_libc_slow_behind() ? WEFT_COPY_BEHIND : 0;
     else

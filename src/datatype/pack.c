@@ -465,7 +465,7 @@ size_t weft_unpack(void *buf, size_t count, const weft_type_t *type, size_t offs
                             &(weft_stream_part_t){offset, bytes, (void *)in});
     bytes = available(&elements, (range_t){offset, bytes});
     if (bytes > 0)
-        weft_copy((char *)buf + offset, in, bytes);
+        weft_copy_read((char *)buf + offset, in, bytes);
     return bytes;
 }
 

@@ -230,7 +230,7 @@ static char *kernel_pack_span(char *typed, char *stream, size_t bytes)
 
 static char *kernel_unpack_span(char *typed, char *stream, size_t bytes)
 {
-    weft_copy(typed, stream, bytes);
+    weft_copy_read(typed, stream, bytes);
     return stream + bytes;
 }
 

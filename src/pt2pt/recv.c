@@ -113,7 +113,7 @@ static inline void copy_dense(char *to, const void *data, size_t bytes)
     if (bytes <= SMALL_COPY)
         weft_copy_small(to, data, bytes);
     else
-        weft_copy(to, data, bytes);
+        weft_copy_read(to, data, bytes);
 }
 
 static void unpack_message(weft_recv_t *recv, size_t offset, const void *data, size_t bytes)

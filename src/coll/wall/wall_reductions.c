@@ -166,7 +166,7 @@ static bool take_slices(const weft_wall_call_t *call)
         if (slice == NULL)
             return false;
         weft_wall_claim(wall, member, bytes, slice, bytes);
-        weft_copy(out + first * size, slice, bytes);
+        weft_copy_read(out + first * size, slice, bytes);
     }
     return true;
 }

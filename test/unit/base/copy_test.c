@@ -61,6 +61,25 @@ static void kernels_copy_everything(void **state)
     }
 }
 
+/* By loops in its sizes, and by libc outside of them; with none it is weft_copy(). */
+static void what_is_read_arrives(void **state)
+{
+    static const size_t lengths[] = {0, 1, 511, 2048, 2049, 2050, 3000, MOST};
+    static const size_t sizes[] = {0, 900, WEFT_COPY_READ_END - WEFT_COPY_READ_LEAST};
+    (void)state;
+    weft_copy_loop_below = 0;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+            weft_copy_read_sizes = sizes[j];
+            memset(target, 0xa5, sizeof(target));
+            weft_copy_read(target + GUARD, source + 17, lengths[i]);
+            assert_memory_equal(target + GUARD, source + 17, lengths[i]);
+            assert_int_equal(target[GUARD - 1], 0xa5);
+            assert_int_equal(target[GUARD + lengths[i]], 0xa5);
+        }
+    }
+}
+
 /* A buffer that is sent to itself is not changed. */
 static void a_place_is_copied_to_itself(void **state)
 {
@@ -126,6 +145,7 @@ int main(void)
         cmocka_unit_test(kernels_copy_everything),
         cmocka_unit_test(nontemporal_kernels_copy_everything),
         cmocka_unit_test(distances_are_those_within_a_page),
+        cmocka_unit_test(what_is_read_arrives),
         cmocka_unit_test(a_place_is_copied_to_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
