@@ -10,7 +10,8 @@ enum {
     APART_FIRST = 2,    /* packets between samples of the first round, */
     APART_SETTLING = 4, /* before those of a try, */
     APART = 32,         /* and of later rounds */
-    SLOW = 64,          /* ns per KiB of both copies: faster ones are left as they are */
+    SLOW = 64,          /* ns per KiB of both copies: faster ones are left as they are; */
+    SLOW_CACHED = 192,  /* the same where cached is expected: between far cores it takes 500 */
     GAP_FIRST = 8,      /* laps between tries; twice as many after each, up to */
     GAP_MOST = 512,
 };
@@ -48,6 +49,11 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
         if ((ways & bit(way)) != 0 && strcmp(weft_config.STORES, names[way]) == 0)
             choice->way = way;
     }
+}
+
+void weft_store_expect_cached(weft_store_choice_t *choice)
+{
+    choice->expects_cached = true;
 }
 
 static void turn_to(weft_store_choice_t *choice, weft_store_t way)
@@ -94,6 +100,12 @@ void weft_store_restart(weft_store_choice_t *choice)
     choice->next_try = choice->bytes + choice->gap;
 }
 
+static bool is_slow(const weft_store_choice_t *choice)
+{
+    bool is_expected = choice->expects_cached && choice->way == WEFT_STORE_CACHED;
+    return choice->least > (is_expected ? SLOW_CACHED : SLOW);
+}
+
 static void end_round(weft_store_choice_t *choice)
 {
     bool is_first = choice->usual == 0;
@@ -104,7 +116,7 @@ static void end_round(weft_store_choice_t *choice)
     choice->usual = choice->least;
     choice->samples = 0;
     choice->apart = APART;
-    if (choice->least > SLOW && choice->bytes >= choice->next_try)
+    if (is_slow(choice) && choice->bytes >= choice->next_try)
         try_next(choice);
 }
 

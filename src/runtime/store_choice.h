@@ -50,6 +50,7 @@ typedef struct weft_store_cost {
 
 typedef struct weft_store_choice {
     weft_store_t way;
+    bool expects_cached;
     unsigned ways;               /* that may be taken, a bit each; 0: there is no choice */
     unsigned untried;            /* of them, since `way` was taken */
     size_t lap;                  /* bytes of the memory */
@@ -68,6 +69,10 @@ typedef struct weft_store_choice {
 /** The way that weft_config.STORES names, if it is one of `ways` (a bit for each weft_store_t), or
  * cached, to be learnt: at first, and again when the memory is another one. `lap`: its bytes. */
 void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap);
+
+/** The memory is larger than the caches of a core: then data are best cached, unless the cores are
+ * far from each other, and without need no other way is tried. After weft_store_open(). */
+void weft_store_expect_cached(weft_store_choice_t *choice);
 
 /** Is this long packet to be measured, or is what the last one took to be looked at? */
 static inline bool weft_store_is_sample(weft_store_choice_t *choice)

@@ -120,6 +120,14 @@ struct weft_world {
 
 extern weft_world_t weft_world;
 
+/** Do two ranks alone share this host, with a core each? Then the memory that long data go through
+ * is made ready at the first of them, which takes some milliseconds and megabytes. Where there are
+ * more pairs, that of a pair is made ready when the lack of it has cost as much. */
+static inline bool weft_world_has_one_pair(void)
+{
+    return weft_world.local_size == 2 && !weft_world.is_oversubscribed;
+}
+
 /** This process has come so far in MPI_Finalize: packets that it sent before are seen before. */
 void weft_world_leave(weft_leaving_t how);
 

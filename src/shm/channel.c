@@ -16,6 +16,12 @@ static void open_stores(weft_channel_out_t *out)
                     lap);
 }
 
+static void expect_cached(weft_channel_out_t *out)
+{
+    for (int i = 0; i < WEFT_STORE_SIZES; i++)
+        weft_store_expect_cached(&out->stores[i]);
+}
+
 static void use_large(weft_channel_t *channel)
 {
     channel->data = channel->large;
@@ -52,6 +58,15 @@ void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
     in->heeds = WEFT_MEASURED | WEFT_CLAIMED;
 }
 
+static void send_through_large(weft_channel_out_t *out)
+{
+    use_large(&out->channel);
+    open_stores(out);
+    expect_cached(out);
+    out->measures = NULL;
+    out->mark = WEFT_IN_LARGE;
+}
+
 /* A slice of the large ring is touched when as much was lost as the one before took. */
 static void prepare_slice(weft_channel_out_t *out)
 {
@@ -68,10 +83,18 @@ static void prepare_slice(weft_channel_out_t *out)
         return;
     WEFT_LOG(WEFT_DEBUG, "shm", "changing over to a ring of %u KiB: %.3f ms were lost without it",
              channel->large_units * WEFT_DATA_UNIT / 1024, (double)out->enlarge_at_ns * 1e-6);
-    use_large(channel);
-    open_stores(out);
-    out->measures = NULL;
-    out->mark = WEFT_IN_LARGE;
+    send_through_large(out);
+}
+
+void weft_channel_take_large(weft_channel_out_t *out)
+{
+    weft_channel_t *channel = &out->channel;
+    if (channel->large == NULL)
+        return;
+    if (weft_touch_pages(channel->large, (size_t)channel->large_units * WEFT_DATA_UNIT))
+        send_through_large(out);
+    else
+        channel->large = NULL;
 }
 
 static int64_t lost_by_both(const weft_channel_out_t *out)

@@ -18,7 +18,8 @@
  * 0.2 ms to 2 ms. So a channel begins with the small ring. Both ranks measure how much time is lost
  * without a large one (the receiver alone does not see it all: on a Zen 4 its copies are fast, and
  * the sender's slow), and for as much the sender touches pages, slice by slice; then it changes
- * over, once. From then on each packet carries a mark.
+ * over, once. From then on each packet carries a mark. Where the host has no other pair of ranks,
+ * the sender changes over at its first packet of 8 KiB, whatever that costs.
  *
  * The first word of a slot is stored last (release). It holds the number of the packet, counted
  * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before
@@ -131,6 +132,10 @@ typedef struct weft_channel_in {
 void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
                            bool *is_throttled);
 void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel);
+
+/** Touch the pages of the large ring now, if there is one and memory for it, and send through it
+ * from the next packet on. Not between reserve and publish. */
+void weft_channel_take_large(weft_channel_out_t *out);
 
 static inline uint32_t weft_channel_units(size_t bytes)
 {

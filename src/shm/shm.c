@@ -119,6 +119,8 @@ static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
         marks = weft_channel_finish(&peer->out, header->bytes);
     weft_channel_is_filled(&peer->out, header->bytes);
     publish_marked(peer, header, marks);
+    if (header->bytes >= WEFT_STORE_LONGER && weft_world_has_one_pair())
+        weft_channel_take_large(&peer->out);
 }
 
 static __attribute__((noinline)) void publish_long(peer_t *peer, const weft_header_t *header,

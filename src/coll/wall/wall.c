@@ -16,12 +16,6 @@
 
 enum {
     POLLS_PER_CHECK = 16,
-    /* What is lost before the whole ring is used, whose pages take 0.2 to 1 ms to be touched. It
-     * is larger than the caches of a core (runtime/wall_place.c). On a Zen 4 a bcast of 1 MiB then
-     * takes 33 us instead of 130, an allreduce 75 instead of 150. Where `rep movsb` writes past
-     * those caches anyway (Zen 5), nothing is lost, and a small ring leaves more room in them:
-     * bcasts of 1 MiB take half of the time. */
-    LOST_BEFORE_NS = 1000000,
 };
 
 /* Wake those that sleep. */
@@ -251,13 +245,26 @@ static __attribute__((cold)) void enlarge_ring(weft_wall_t *wall, size_t post_by
     size_t bytes = wall->ring_bytes, whole = weft_wall_place.ring_bytes;
     while (bytes < post_bytes * WEFT_WALL_CHUNKS)
         bytes *= 2;
-    if (wall->lost_ns >= LOST_BEFORE_NS) {
+    if (wall->lost_ns >= wall->lost_most_ns) {
         wall->lost_ns = 0;
         if (weft_touch_pages(wall->ring, whole))
             bytes = whole;
     }
     if (bytes > wall->ring_bytes)
         grow_ring(wall, bytes);
+}
+
+void weft_wall_make_ready(weft_wall_t *wall)
+{
+    enum { KEEN_LOSSES = 8 }; /* the first lap through a part is fast */
+    size_t bytes = weft_wall_place.ring_bytes;
+    wall->is_of_pair = false;
+    if (!weft_touch_pages(wall->ring, bytes))
+        return;
+    weft_map_pages(wall->members[1 - wall->rank].ring, bytes);
+    wall->is_ready = true;
+    wall->lost_most_ns = 1;
+    wall->loss.keen = KEEN_LOSSES;
 }
 
 /* Have all read the posts over whose data the ring up to `end` would be written? Those before
@@ -276,7 +283,7 @@ static void *room_in_ring(weft_wall_t *wall, size_t bytes, uint64_t number)
 {
     size_t units = (bytes + 63) / 64 * 64;
     if (__builtin_expect(wall->ring_bytes < units * WEFT_WALL_CHUNKS, 0) ||
-        __builtin_expect(wall->lost_ns >= LOST_BEFORE_NS, 0))
+        __builtin_expect(wall->lost_ns >= wall->lost_most_ns, 0))
         enlarge_ring(wall, units);
     uint64_t at = wall->ring_at;
     size_t place = at & (wall->ring_bytes - 1);

@@ -42,7 +42,13 @@
 
 enum {
     WEFT_WALL_MEMBERS_MOST = 128,
-    WEFT_WALL_CHUNKS = 4,  /* the part of a ring that is in use holds at least so many posts */
+    WEFT_WALL_CHUNKS = 4, /* the part of a ring that is in use holds at least so many posts */
+    /* What is lost before the whole ring is used, whose pages take 0.2 to 1 ms to be touched. It
+     * is larger than the caches of a core (runtime/wall_place.c). On a Zen 4 a bcast of 1 MiB then
+     * takes 31 us instead of 50, an allreduce 68 instead of 90. Where `rep movsb` writes past
+     * those caches anyway (Zen 5), nothing is lost, and a small ring leaves more room in them:
+     * bcasts of 1 MiB take half of the time. */
+    WEFT_WALL_LOST_BEFORE_NS = 1000000,
     WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
@@ -88,7 +94,10 @@ struct weft_wall {
     uint64_t begins[WEFT_WALL_POSTS]; /* ring_at before the data of the last posts */
     size_t chunk;                     /* the most bytes of a post, a multiple of 64 */
     weft_ring_loss_t loss;            /* while a part of the ring is in use; */
-    int64_t lost_ns;                  /* so far */
+    int64_t lost_ns;                  /* so far; */
+    int64_t lost_most_ns;             /* before the whole ring is used */
+    bool is_of_pair;                  /* which is made ready at its first call for much data; */
+    bool is_ready;                    /* it has been */
     weft_wall_timing_t timing;
     uint64_t lacks;      /* posts of this number, for room, while it is_trying */
     weft_list_t pending; /* the nonblocking calls, in their order */
@@ -199,6 +208,10 @@ void weft_wall_store_renew(weft_wall_t *wall);
 
 /** A call with long data begins, of which all members know the size: it may be measured. */
 void weft_wall_begin_long(weft_wall_t *wall);
+
+/** Of a pair's wall: touch the pages of the whole ring, and map that of the other member. From then
+ * on the ring is used as soon as a part of it is found to be slow. */
+void weft_wall_make_ready(weft_wall_t *wall);
 
 /** What comes now is work for the call under way, */
 static inline void weft_wall_work_begins(weft_wall_t *wall)

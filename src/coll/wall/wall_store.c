@@ -22,7 +22,10 @@ enum {
     APART_KEEN_SHIFT = 1,
     /* For calls of more bytes the whole ring is best, and other ways would hide that. */
     CACHED_ABOVE = 128 * 1024,
-    OTHERS_MOST = 32, /* measured calls of other stamps, before these are looked at instead */
+    READY_FROM = 16 * 1024, /* bytes of a call for which a pair's ring is made ready */
+    SLOW_READ = 40,         /* ns per KiB: with a large ring it is less, and between */
+    FAR_READ = 256,         /* far cores it is more with any ring */
+    OTHERS_MOST = 32,       /* measured calls of other stamps, before these are looked at instead */
 };
 
 /* Claims are for lines with one reader. */
@@ -48,6 +51,11 @@ static void show_stores(weft_wall_t *wall)
                           memory_order_relaxed);
 }
 
+static bool lacks_ring(const weft_wall_t *wall)
+{
+    return wall->ring_bytes < weft_wall_place.ring_bytes;
+}
+
 void weft_wall_store_open(weft_wall_t *wall)
 {
     wall->timing.last_long = wall->number;
@@ -57,16 +65,13 @@ void weft_wall_store_open(weft_wall_t *wall)
 void weft_wall_store_renew(weft_wall_t *wall)
 {
     weft_store_open(&wall->timing.choice, store_ways(wall), wall->ring_bytes);
+    if (!lacks_ring(wall))
+        weft_store_expect_cached(&wall->timing.choice);
     if (wall->rank == 0)
         show_stores(wall);
 }
 
 /* ---- writing ---- */
-
-static bool lacks_ring(const weft_wall_t *wall)
-{
-    return wall->ring_bytes < weft_wall_place.ring_bytes;
-}
 
 weft_store_t weft_wall_stores(const weft_wall_t *wall)
 {
@@ -90,7 +95,8 @@ void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t
     int64_t ns = weft_clock_ns() - began_ns;
     wall->timing.wrote_ns += ns;
     int64_t lost_ns = is_of_loss ? weft_ring_loss_of_sample(&wall->loss, bytes, ns, is_cached) : 0;
-    if ((!is_cached || !wall->loss.is_fast) && lacks_ring(wall))
+    bool is_slow = !is_cached || !wall->loss.is_fast;
+    if (is_slow && !wall->loss.is_far && lacks_ring(wall))
         wall->lost_ns += lost_ns;
 }
 
@@ -182,14 +188,32 @@ static void look_at_costs(weft_wall_t *wall)
     show_stores(wall);
 }
 
+/* Where a writer is fast, its data may still be slow to read. */
+static void look_at_reads(weft_wall_t *wall)
+{
+    size_t bytes = weft_stamp_bytes(wall->timing.stamp);
+    for (int i = 0; i < wall->size; i++) {
+        uint64_t shown =
+            atomic_load_explicit(&wall->members[i].strip->state.cost, memory_order_relaxed);
+        float read = cost_of(shown, bytes);
+        if (i != wall->rank && shown >> NUMBER_SHIFT == shown_number(wall->timing.number) &&
+            read > SLOW_READ && read < FAR_READ)
+            wall->lost_ns = wall->lost_most_ns;
+    }
+}
+
 void weft_wall_begin_long(weft_wall_t *wall)
 {
+    if (__builtin_expect(wall->is_of_pair, 0) && weft_stamp_bytes(wall->stamp) >= READY_FROM)
+        weft_wall_make_ready(wall);
     weft_wall_timing_t *timing = &wall->timing;
     int shift = (shown_stores(wall) & STORES_KEEN) != 0 ? APART_KEEN_SHIFT : APART_SHIFT;
     bool is_measured = wall->number >> shift != timing->last_long >> shift;
     timing->last_long = wall->number;
     if (!is_measured)
         return;
+    if (timing->number != 0 && wall->is_ready && lacks_ring(wall))
+        look_at_reads(wall);
     if (wall->rank == 0 && timing->number != 0)
         look_at_costs(wall);
     timing->number = wall->number;

@@ -108,6 +108,20 @@ static void near_readers_get_cached_data_of_a_large_ring(void **state)
     assert_int_equal(send(100000, &near_large_pair, WEFT_STORE_CACHED), 0);
 }
 
+/* Short packets cost more in a large ring, too, but no way is better there. */
+static void without_need_nothing_else_is_tried(void **state)
+{
+    static const pair_t short_packets = {{{90, 60}, {100, 80}, {150, 150}}, NULL};
+    (void)state;
+    assert_true(send(100000, &short_packets, WEFT_STORE_CACHED) > 0);
+    weft_store_open(&choice, ALL, LAP * BYTES);
+    weft_store_expect_cached(&choice);
+    assert_int_equal(send(100000, &short_packets, WEFT_STORE_CACHED), 0);
+    weft_store_open(&choice, ALL, LAP * BYTES);
+    weft_store_expect_cached(&choice);
+    keeps_to(&far_pair, WEFT_STORE_NONTEMPORAL);
+}
+
 static void cores_may_move(void **state)
 {
     (void)state;
@@ -176,6 +190,7 @@ int main(void)
         cmocka_unit_test_setup(far_readers_get_data_past_the_caches, open_choice),
         cmocka_unit_test_setup(near_readers_claim_lines_of_a_small_ring, open_choice),
         cmocka_unit_test_setup(near_readers_get_cached_data_of_a_large_ring, open_choice),
+        cmocka_unit_test_setup(without_need_nothing_else_is_tried, open_choice),
         cmocka_unit_test_setup(cores_may_move, open_choice),
         cmocka_unit_test_setup(an_even_pair_is_left_alone, open_choice),
         cmocka_unit_test_setup(disturbances_change_nothing, open_choice),

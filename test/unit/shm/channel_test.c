@@ -143,6 +143,25 @@ static void test_large_ring(void **state)
     assert_ptr_equal(in.channel.data, large);
 }
 
+/* The same at once, without any loss, and none of it a second time. */
+static void test_large_ring_taken(void **state)
+{
+    (void)state;
+    uint32_t sent = 0, received = 0;
+    open_channel(0);
+    send_until_full(&sent);
+    assert_int_equal(sent, DATA_BYTES / PACKET_MAX);
+    weft_channel_take_large(&out);
+    assert_null(out.channel.large);
+    send_until_full(&sent);
+    assert_int_equal(sent, WEFT_SLOTS);
+    weft_channel_take_large(&out);
+    while (receive(received))
+        received++;
+    assert_int_equal(received, sent);
+    assert_ptr_equal(in.channel.data, large);
+}
+
 /* It touches pages only for as much as was lost, and the next slice when what the last one took is
  * lost again. */
 static void test_much_lost(void **state)
@@ -266,10 +285,15 @@ static void test_claims(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_order),    cmocka_unit_test(test_wrap_of_numbers),
-        cmocka_unit_test(test_large_ring),  cmocka_unit_test(test_much_lost),
-        cmocka_unit_test(test_slow_sender), cmocka_unit_test(test_no_large_ring),
-        cmocka_unit_test(test_full),        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_in_order),
+        cmocka_unit_test(test_wrap_of_numbers),
+        cmocka_unit_test(test_large_ring),
+        cmocka_unit_test(test_much_lost),
+        cmocka_unit_test(test_slow_sender),
+        cmocka_unit_test(test_no_large_ring),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_large_ring_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
