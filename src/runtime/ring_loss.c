@@ -5,7 +5,6 @@ enum {
     SAMPLES = 4,
     COST_NS = 60,          /* of the clock, and for what is not copying */
     GOOD_SPEED = 24,       /* bytes in a ns: more is lost with a slower ring; */
-    FAR_SPEED = 4,         /* what is slower comes from a far core, with a large ring, too */
     FAST_SHARE = 10,       /* of a faster one one ns in so many, or, */
     OTHERWISE_SHARE = 6,   /* with packets */
     OTHERWISE_LONG = 8192, /* of so many bytes that are not simply cached, in so many */
@@ -26,8 +25,6 @@ int64_t weft_ring_loss_of_sample(weft_ring_loss_t *loss, size_t bytes, int64_t n
     int64_t all_ns =
         (int64_t)((lost > share ? lost : share) * (float)loss->bytes * WEFT_PACKETS_A_SAMPLE);
     loss->is_fast = lost <= 0;
-    loss->is_far = loss->least * FAR_SPEED > 1;
-    loss->keen -= loss->keen > 0;
     loss->samples = 0;
     loss->bytes = 0;
     return all_ns;

@@ -19,8 +19,7 @@
 
 enum {
     WEFT_LONG_PACKET = 2048,    /* bytes of one that is worth measuring, */
-    WEFT_PACKETS_A_SAMPLE = 32, /* which one of so many is, a power of two, */
-    WEFT_PACKETS_KEEN = 2,      /* or of so few */
+    WEFT_PACKETS_A_SAMPLE = 32, /* which one of so many is */
 };
 
 /** All zeros at first. */
@@ -30,15 +29,13 @@ typedef struct weft_ring_loss {
     size_t bytes;     /* of all of them, */
     float least;      /* ns per byte of the fastest */
     bool is_fast;     /* at the last samples, on this side */
-    bool is_far;      /* so slow, then, that a large ring would not help */
-    unsigned keen;    /* for so many losses samples are close together: a large ring is ready */
 } weft_ring_loss_t;
 
 /** Is this packet of `bytes` bytes to be measured? */
 static inline bool weft_ring_loss_is_sample(weft_ring_loss_t *loss, size_t bytes)
 {
-    unsigned others = (loss->keen > 0 ? WEFT_PACKETS_KEEN : WEFT_PACKETS_A_SAMPLE) - 1;
-    return __builtin_expect(bytes >= WEFT_LONG_PACKET, 0) && (++loss->packets & others) == 0;
+    return __builtin_expect(bytes >= WEFT_LONG_PACKET, 0) &&
+           ++loss->packets % WEFT_PACKETS_A_SAMPLE == 0;
 }
 
 /** Its data, which are simply cached or not, were copied in or out in `ns`. Returns the ns that

@@ -89,6 +89,7 @@ static void prepare_slice(weft_channel_out_t *out)
 void weft_channel_take_large(weft_channel_out_t *out)
 {
     weft_channel_t *channel = &out->channel;
+    out->wants_large = false;
     if (channel->large == NULL)
         return;
     if (weft_touch_pages(channel->large, (size_t)channel->large_units * WEFT_DATA_UNIT))
@@ -140,8 +141,10 @@ static bool take_cost(weft_channel_out_t *out)
     uint32_t shown = atomic_load_explicit(&out->channel.credit->read_cost, memory_order_relaxed);
     if (shown >> 16 != (out->measured & 0xffff))
         return false;
-    weft_store_note(choice, (weft_store_cost_t){out->write_cost, (float)(shown & 0xffff)},
-                    (size_t)(out->units_sent - *units_at) * WEFT_DATA_UNIT);
+    weft_store_cost_t cost = {out->write_cost, (float)(shown & 0xffff)};
+    if (choice->way == WEFT_STORE_CACHED && choice->settling == 0)
+        out->is_near = !weft_store_is_far(cost);
+    weft_store_note(choice, cost, (size_t)(out->units_sent - *units_at) * WEFT_DATA_UNIT);
     *units_at = out->units_sent;
     out->measures = NULL;
     return true;

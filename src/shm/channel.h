@@ -19,7 +19,8 @@
  * without a large one (the receiver alone does not see it all: on a Zen 4 its copies are fast, and
  * the sender's slow), and for as much the sender touches pages, slice by slice; then it changes
  * over, once. From then on each packet carries a mark. Where the host has no other pair of ranks,
- * the sender changes over at its first packet of 8 KiB, whatever that costs.
+ * the sender changes over at its first packets of 8 KiB, whatever that costs, if they were not read
+ * as slowly as from a far core: then the ways to store are tried in less time in a small ring.
  *
  * The first word of a slot is stored last (release). It holds the number of the packet, counted
  * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before
@@ -107,6 +108,8 @@ typedef struct weft_channel_out {
     int64_t reserved_ns;     /* when the payload was reserved, if it is to be measured, or 0 */
     int64_t enlarge_at_ns;   /* lost by both, at which its next slice is touched */
     uint32_t units_touched;  /* of the large ring */
+    bool wants_large;        /* at once, unless the cores are far from each other; */
+    bool is_near;            /* they are not */
     weft_store_choice_t stores[WEFT_STORE_SIZES];
     uint32_t measured;                   /* packets so far; */
     uint32_t sample_mark;                /* of the packet that was reserved: WEFT_MEASURED, or 0 */
@@ -136,6 +139,14 @@ void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel);
 /** Touch the pages of the large ring now, if there is one and memory for it, and send through it
  * from the next packet on. Not between reserve and publish. */
 void weft_channel_take_large(weft_channel_out_t *out);
+
+/** After a packet of so many bytes: is it time for that? Parts of large messages do not wait for
+ * the answer whether the cores are near. */
+static inline bool weft_channel_lacks_large(const weft_channel_out_t *out, size_t bytes)
+{
+    return __builtin_expect(out->wants_large, 0) && bytes >= WEFT_STORE_LONGER &&
+           (out->is_near || bytes >= WEFT_STORE_LONGEST_FROM);
+}
 
 static inline uint32_t weft_channel_units(size_t bytes)
 {

@@ -119,7 +119,7 @@ static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
         marks = weft_channel_finish(&peer->out, header->bytes);
     weft_channel_is_filled(&peer->out, header->bytes);
     publish_marked(peer, header, marks);
-    if (header->bytes >= WEFT_STORE_LONGER && weft_world_has_one_pair())
+    if (weft_channel_lacks_large(&peer->out, header->bytes))
         weft_channel_take_large(&peer->out);
 }
 
@@ -446,6 +446,7 @@ static void open_peer(int local_rank, int process, bool can_read)
     peer_t *peer = &shm.peers[local_rank];
     weft_channel_t out = weft_segment_channel(&shm.segment, local_rank, shm.local_rank);
     weft_channel_out_init(&peer->out, &out, &peer->endpoint.is_throttled);
+    peer->out.wants_large = weft_world_has_one_pair();
     weft_channel_t in = weft_segment_channel(&shm.segment, shm.local_rank, local_rank);
     weft_channel_in_init(&peer->in, &in);
     peer->block = weft_segment_block(&shm.segment, local_rank);

@@ -245,7 +245,7 @@ static __attribute__((cold)) void enlarge_ring(weft_wall_t *wall, size_t post_by
     size_t bytes = wall->ring_bytes, whole = weft_wall_place.ring_bytes;
     while (bytes < post_bytes * WEFT_WALL_CHUNKS)
         bytes *= 2;
-    if (wall->lost_ns >= wall->lost_most_ns) {
+    if (wall->lost_ns >= WEFT_WALL_LOST_NS) {
         wall->lost_ns = 0;
         if (weft_touch_pages(wall->ring, whole))
             bytes = whole;
@@ -254,17 +254,16 @@ static __attribute__((cold)) void enlarge_ring(weft_wall_t *wall, size_t post_by
         grow_ring(wall, bytes);
 }
 
-void weft_wall_make_ready(weft_wall_t *wall)
+void weft_wall_touch_rings(weft_wall_t *wall)
 {
-    enum { KEEN_LOSSES = 8 }; /* the first lap through a part is fast */
+    enum { SAMPLES = 2 };
     size_t bytes = weft_wall_place.ring_bytes;
-    wall->is_of_pair = false;
+    wall->is_untouched = false;
     if (!weft_touch_pages(wall->ring, bytes))
         return;
-    weft_map_pages(wall->members[1 - wall->rank].ring, bytes);
-    wall->is_ready = true;
-    wall->lost_most_ns = 1;
-    wall->loss.keen = KEEN_LOSSES;
+    for (int i = 0; i < wall->size; i++)
+        weft_map_pages(wall->members[i].ring, bytes);
+    wall->undecided = SAMPLES;
 }
 
 /* Have all read the posts over whose data the ring up to `end` would be written? Those before
@@ -283,7 +282,7 @@ static void *room_in_ring(weft_wall_t *wall, size_t bytes, uint64_t number)
 {
     size_t units = (bytes + 63) / 64 * 64;
     if (__builtin_expect(wall->ring_bytes < units * WEFT_WALL_CHUNKS, 0) ||
-        __builtin_expect(wall->lost_ns >= wall->lost_most_ns, 0))
+        __builtin_expect(wall->lost_ns >= WEFT_WALL_LOST_NS, 0))
         enlarge_ring(wall, units);
     uint64_t at = wall->ring_at;
     size_t place = at & (wall->ring_bytes - 1);

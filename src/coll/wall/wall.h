@@ -48,7 +48,7 @@ enum {
      * takes 31 us instead of 50, an allreduce 68 instead of 90. Where `rep movsb` writes past
      * those caches anyway (Zen 5), nothing is lost, and a small ring leaves more room in them:
      * bcasts of 1 MiB take half of the time. */
-    WEFT_WALL_LOST_BEFORE_NS = 1000000,
+    WEFT_WALL_LOST_NS = 1000000,
     WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
@@ -64,10 +64,12 @@ typedef struct weft_wall_member {
 typedef struct weft_wall_timing {
     bool is_on; /* for the call under way, without its waits: */
     int64_t work_ns, wrote_ns;
+    size_t wrote_bytes;
     uint64_t last_long; /* number of the last post before the last long call */
     /* of the first member: */
     uint64_t number;            /* before the last call that was measured; 0: none is looked at */
     uint64_t stamp;             /* of that call, */
+    weft_store_t way;           /* in which its data were stored, */
     uint64_t round_stamp;       /* and of those whose costs are compared */
     int others;                 /* measured calls with another stamp since then */
     weft_store_choice_t choice; /* for all members */
@@ -94,10 +96,9 @@ struct weft_wall {
     uint64_t begins[WEFT_WALL_POSTS]; /* ring_at before the data of the last posts */
     size_t chunk;                     /* the most bytes of a post, a multiple of 64 */
     weft_ring_loss_t loss;            /* while a part of the ring is in use; */
-    int64_t lost_ns;                  /* so far; */
-    int64_t lost_most_ns;             /* before the whole ring is used */
-    bool is_of_pair;                  /* which is made ready at its first call for much data; */
-    bool is_ready;                    /* it has been */
+    int64_t lost_ns;                  /* so far */
+    bool is_untouched;                /* the rings of a host's only pair, before much data; */
+    int undecided;                    /* samples that may have the whole ring used afterwards */
     weft_wall_timing_t timing;
     uint64_t lacks;      /* posts of this number, for room, while it is_trying */
     weft_list_t pending; /* the nonblocking calls, in their order */
@@ -209,9 +210,9 @@ void weft_wall_store_renew(weft_wall_t *wall);
 /** A call with long data begins, of which all members know the size: it may be measured. */
 void weft_wall_begin_long(weft_wall_t *wall);
 
-/** Of a pair's wall: touch the pages of the whole ring, and map that of the other member. From then
- * on the ring is used as soon as a part of it is found to be slow. */
-void weft_wall_make_ready(weft_wall_t *wall);
+/** Touch and map the pages of all rings, so that this member's can be used as a whole as soon as a
+ * part of it is found slow. */
+void weft_wall_touch_rings(weft_wall_t *wall);
 
 /** What comes now is work for the call under way, */
 static inline void weft_wall_work_begins(weft_wall_t *wall)

@@ -22,9 +22,10 @@ enum {
     APART_KEEN_SHIFT = 1,
     /* For calls of more bytes the whole ring is best, and other ways would hide that. */
     CACHED_ABOVE = 128 * 1024,
-    READY_FROM = 16 * 1024, /* bytes of a call for which a pair's ring is made ready */
-    SLOW_READ = 40,         /* ns per KiB: with a large ring it is less, and between */
-    FAR_READ = 256,         /* far cores it is more with any ring */
+    TOUCH_FROM = 16 * 1024, /* bytes of a call for which the rings of a pair are touched */
+    SLOW_WRITE = 43,        /* ns per KiB: more is lost with a small ring, as in */
+    SLOW_READ = 40,         /* runtime/ring_loss.c; */
+    FAR_WRITE = 200,        /* so much only between far cores */
     OTHERS_MOST = 32,       /* measured calls of other stamps, before these are looked at instead */
 };
 
@@ -65,6 +66,9 @@ void weft_wall_store_open(weft_wall_t *wall)
 void weft_wall_store_renew(weft_wall_t *wall)
 {
     weft_store_open(&wall->timing.choice, store_ways(wall), wall->ring_bytes);
+    /* The first lap, of lines that nobody has read, would make data that are simply cached look
+     * cheap; and where each call is measured, twice its bytes are counted. */
+    wall->timing.choice.settling *= 2;
     if (!lacks_ring(wall))
         weft_store_expect_cached(&wall->timing.choice);
     if (wall->rank == 0)
@@ -94,9 +98,9 @@ void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t
     weft_store_copy(way, room, from, bytes);
     int64_t ns = weft_clock_ns() - began_ns;
     wall->timing.wrote_ns += ns;
+    wall->timing.wrote_bytes += bytes;
     int64_t lost_ns = is_of_loss ? weft_ring_loss_of_sample(&wall->loss, bytes, ns, is_cached) : 0;
-    bool is_slow = !is_cached || !wall->loss.is_fast;
-    if (is_slow && !wall->loss.is_far && lacks_ring(wall))
+    if ((!is_cached || !wall->loss.is_fast) && lacks_ring(wall))
         wall->lost_ns += lost_ns;
 }
 
@@ -188,36 +192,42 @@ static void look_at_costs(weft_wall_t *wall)
     show_stores(wall);
 }
 
-/* Where a writer is fast, its data may still be slow to read. */
-static void look_at_reads(weft_wall_t *wall)
+/* Is the part of the ring in use slow, now that all of it has been read once? Between far cores any
+ * ring is, which the first samples show; later ones do not, as the other ways are tried. */
+static void decide_on_ring(weft_wall_t *wall)
 {
-    size_t bytes = weft_stamp_bytes(wall->timing.stamp);
-    for (int i = 0; i < wall->size; i++) {
-        uint64_t shown =
-            atomic_load_explicit(&wall->members[i].strip->state.cost, memory_order_relaxed);
-        float read = cost_of(shown, bytes);
-        if (i != wall->rank && shown >> NUMBER_SHIFT == shown_number(wall->timing.number) &&
-            read > SLOW_READ && read < FAR_READ)
-            wall->lost_ns = wall->lost_most_ns;
+    const weft_wall_timing_t *timing = &wall->timing;
+    weft_store_cost_t cost;
+    bool has_been_read = 2 * wall->ring_at >= 3 * wall->ring_bytes;
+    if (!has_been_read || timing->way != WEFT_STORE_CACHED || timing->wrote_bytes == 0 ||
+        !costs_of_all(wall, &cost))
+        return;
+    float own = weft_store_per_kib(timing->wrote_ns, timing->wrote_bytes);
+    wall->undecided--;
+    if (own < FAR_WRITE && (own > SLOW_WRITE || cost.read > SLOW_READ)) {
+        wall->lost_ns = WEFT_WALL_LOST_NS;
+        wall->undecided = 0;
     }
 }
 
 void weft_wall_begin_long(weft_wall_t *wall)
 {
-    if (__builtin_expect(wall->is_of_pair, 0) && weft_stamp_bytes(wall->stamp) >= READY_FROM)
-        weft_wall_make_ready(wall);
+    if (__builtin_expect(wall->is_untouched, 0) && weft_stamp_bytes(wall->stamp) >= TOUCH_FROM)
+        weft_wall_touch_rings(wall);
     weft_wall_timing_t *timing = &wall->timing;
     int shift = (shown_stores(wall) & STORES_KEEN) != 0 ? APART_KEEN_SHIFT : APART_SHIFT;
     bool is_measured = wall->number >> shift != timing->last_long >> shift;
     timing->last_long = wall->number;
     if (!is_measured)
         return;
-    if (timing->number != 0 && wall->is_ready && lacks_ring(wall))
-        look_at_reads(wall);
+    if (wall->undecided > 0 && timing->number != 0)
+        decide_on_ring(wall);
     if (wall->rank == 0 && timing->number != 0)
         look_at_costs(wall);
     timing->number = wall->number;
     timing->stamp = wall->stamp;
+    timing->way = weft_wall_stores(wall);
     timing->work_ns = timing->wrote_ns = 0;
+    timing->wrote_bytes = 0;
     timing->is_on = true;
 }

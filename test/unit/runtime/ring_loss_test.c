@@ -81,29 +81,6 @@ static void few_and_short_packets_cost_nothing(void **state)
     assert_int_equal(lost_by(100000, WEFT_LONG_PACKET - 1, DISTURBED_NS, 0), 0);
 }
 
-/* Two losses are told after eight packets each, and then none before 128 more have come. */
-static void keen_samples_are_close_together(void **state)
-{
-    (void)state;
-    loss.keen = 2;
-    assert_true(lost_by(8, BYTES, SLOW_NS, 0) > 0);
-    assert_true(lost_by(8, BYTES, SLOW_NS, 0) > 0);
-    assert_int_equal(lost_by(96, BYTES, SLOW_NS, 0), 0);
-    assert_true(lost_by(32, BYTES, SLOW_NS, 0) > 0);
-}
-
-/* 16 KiB in more than 4096 ns. */
-static void far_cores_are_told_from_slow_rings(void **state)
-{
-    (void)state;
-    lost_by(128, BYTES, SLOW_NS - 1, 0);
-    assert_false(loss.is_far);
-    lost_by(128, BYTES, SLOW_NS + 1, 0);
-    assert_true(loss.is_far);
-    lost_by(128, BYTES, FAST_NS, 0);
-    assert_false(loss.is_far);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,8 +89,6 @@ int main(void)
         cmocka_unit_test_setup(a_ring_that_is_fast_otherwise_costs_a_sixth, clear),
         cmocka_unit_test_setup(disturbances_cost_nothing, clear),
         cmocka_unit_test_setup(few_and_short_packets_cost_nothing, clear),
-        cmocka_unit_test_setup(keen_samples_are_close_together, clear),
-        cmocka_unit_test_setup(far_cores_are_told_from_slow_rings, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

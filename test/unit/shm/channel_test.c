@@ -149,10 +149,18 @@ static void test_large_ring_taken(void **state)
     (void)state;
     uint32_t sent = 0, received = 0;
     open_channel(0);
+    assert_false(weft_channel_lacks_large(&out, WEFT_STORE_LONGEST_FROM));
+    out.wants_large = true;
+    assert_true(weft_channel_lacks_large(&out, WEFT_STORE_LONGEST_FROM));
+    assert_false(weft_channel_lacks_large(&out, WEFT_STORE_LONGER));
+    out.is_near = true;
+    assert_true(weft_channel_lacks_large(&out, WEFT_STORE_LONGER));
+    assert_false(weft_channel_lacks_large(&out, WEFT_STORE_LONGER - 1));
     send_until_full(&sent);
     assert_int_equal(sent, DATA_BYTES / PACKET_MAX);
     weft_channel_take_large(&out);
     assert_null(out.channel.large);
+    assert_false(weft_channel_lacks_large(&out, WEFT_STORE_LONGEST_FROM));
     send_until_full(&sent);
     assert_int_equal(sent, WEFT_SLOTS);
     weft_channel_take_large(&out);
