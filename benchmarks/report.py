@@ -165,7 +165,7 @@ def table(data):
 class Plot:
     """A dot for each library and row: its cost over Weft's, on a logarithmic axis; a line shows the spread."""
 
-    LEFT, WIDTH, ROW, LOW, HIGH = 230, 640, 20, 0.25, 16.0
+    LEFT, WIDTH, ROW, LOW, HIGH = 270, 640, 20, 0.25, 16.0
 
     def __init__(self, data):
         self.data, self.parts, self.y = data, [], 30
@@ -187,9 +187,12 @@ class Plot:
         self.y += 22
         x = 20
         for mpi in self.data["mpis"]:
+            wide = 30 + 7 * len(mpi["label"])
+            if x + wide > self.LEFT + self.WIDTH:
+                x, self.y = 20, self.y + 18
             self.parts.append(f'<circle cx="{x + 5}" cy="{self.y - 4}" r="4" fill="{self.colours[mpi["name"]]}"/>')
             self.text(x + 14, self.y, mpi["label"])
-            x += 30 + 7 * len(mpi["label"])
+            x += wide
         self.y += 14
 
     def section(self, section):
