@@ -89,14 +89,21 @@ WEFT_FLOAT_INLINE float weft_float_of_F16(uint16_t half)
     return weft_float_of_bits(bits | (uint32_t)(half & 0x8000) << 16);
 }
 
+/** The bits of a float in a format with 5 exponent bits: F16 and E5M2. */
+WEFT_FLOAT_INLINE uint32_t weft_short_exponent_of_float(float value, uint32_t fraction)
+{
+    uint32_t bits = weft_bits_of_float(value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
+    uint32_t infinity = 0x1fu << fraction, nan = infinity | 1u << (fraction - 1);
+    uint32_t item = weft_narrower_magnitude(magnitude, fraction, WEFT_F16_BIAS);
+    uint32_t special = magnitude > WEFT_FLOAT_INFINITY ? nan : infinity;
+    item = magnitude >= WEFT_F16_OVERFLOW ? special : item;
+    return item | sign >> (26 - fraction);
+}
+
 /** Rounds to the nearest, ties to even. */
 WEFT_FLOAT_INLINE uint16_t weft_F16_of_float(float value)
 {
-    uint32_t bits = weft_bits_of_float(value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
-    uint32_t special = magnitude > WEFT_FLOAT_INFINITY ? 0x7e00 : 0x7c00;
-    uint32_t half = weft_narrower_magnitude(magnitude, WEFT_F16_FRACTION, WEFT_F16_BIAS);
-    half = magnitude >= WEFT_F16_OVERFLOW ? special : half;
-    return (uint16_t)(half | sign >> 16);
+    return (uint16_t)weft_short_exponent_of_float(value, WEFT_F16_FRACTION);
 }
 
 /** Exact. */
@@ -142,11 +149,7 @@ WEFT_FLOAT_INLINE float weft_float_of_E5M2(uint8_t item)
 /** Rounds to the nearest, ties to even; from 61440 on to infinity. */
 WEFT_FLOAT_INLINE uint8_t weft_E5M2_of_float(float value)
 {
-    uint32_t bits = weft_bits_of_float(value), sign = bits & 0x80000000u, magnitude = bits ^ sign;
-    uint32_t special = magnitude > WEFT_FLOAT_INFINITY ? 0x7e : 0x7c;
-    uint32_t item = weft_narrower_magnitude(magnitude, WEFT_E5M2_FRACTION, WEFT_F16_BIAS);
-    item = magnitude >= WEFT_F16_OVERFLOW ? special : item;
-    return (uint8_t)(item | sign >> 24);
+    return (uint8_t)weft_short_exponent_of_float(value, WEFT_E5M2_FRACTION);
 }
 
 #endif
