@@ -120,20 +120,14 @@ Reduction reduction_of(const ReduceOp &op, ScalarType dtype, int size, const cha
     return reduction;
 }
 
-// torch does not multiply floats of 8 bits.
-static bool is_of_8_bits(const at::Tensor &tensor)
-{
-    return tensor.scalar_type() == ScalarType::Float8_e4m3fn ||
-           tensor.scalar_type() == ScalarType::Float8_e5m2;
-}
-
 at::Tensor premultiplied(const Reduction &reduction, const at::Tensor &tensor)
 {
     if (!reduction.premultiply.defined())
         return tensor;
     at::Tensor factor = reduction.premultiply.reshape({}).to(tensor.device());
-    return at::mul(is_of_8_bits(tensor) ? tensor.to(at::kFloat) : tensor, factor)
-        .to(tensor.scalar_type());
+    // torch does not multiply floats of 8 bits
+    bool is_float8 = c10::isFloat8Type(tensor.scalar_type());
+    return at::mul(is_float8 ? tensor.to(at::kFloat) : tensor, factor).to(tensor.scalar_type());
 }
 
 // torch does not divide these types.
