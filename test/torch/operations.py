@@ -234,6 +234,10 @@ def check_premultiplied():
     out = torch.zeros(2)
     dist.reduce_scatter_tensor(out, torch.full((2 * size,), 2.0), op)
     expect.equal(out, torch.full((2,), float(size)), "reduce_scatter_tensor premul_sum")
+    for dtype in FLOATS8:
+        x = torch.full((5,), 2.0).to(dtype)
+        dist.all_reduce(x, op)
+        expect.equal(x, torch.full((5,), float(size)).to(dtype), f"all_reduce premul_sum {dtype}")
 
 
 def check_sparse():
