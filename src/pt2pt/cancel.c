@@ -236,15 +236,19 @@ void wefti_cancels_lose(weft_endpoint_t *endpoint)
 
 /* ---- being asked ---- */
 
+/* In order: the FIN of a dropped message that had been fetched may still wait for room. It has to
+ * be there first, since CANCELLED ends the send that it names. */
 void wefti_cancel_is_asked(int source, const weft_header_t *header, const void *payload)
 {
     weft_cancel_t cancel;
     memcpy(&cancel, payload, sizeof(cancel));
     bool is_dropped = wefti_message_drop(source, &cancel);
     weft_endpoint_t *endpoint = weft_process_endpoint(source);
-    if (endpoint != NULL)
-        wefti_send_answer(endpoint, is_dropped ? WEFT_PACKET_CANCELLED : WEFT_PACKET_NOT_CANCELLED,
-                          weft_header_number(header), NULL);
+    if (endpoint == NULL)
+        return;
+    uint8_t kind = is_dropped ? WEFT_PACKET_CANCELLED : WEFT_PACKET_NOT_CANCELLED;
+    weft_header_t answer = weft_header_for(kind, weft_header_number(header), 0);
+    wefti_send_in_order(endpoint, &answer, NULL);
 }
 
 /* ---- requests with a send behind them ---- */

@@ -166,7 +166,8 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 /** The same with the error of `failed`. */
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                       const weft_request_t *failed);
-/** Send a packet that is no answer, in its place among the messages to the peer. */
+/** Send a packet that must not overtake what waits for room: no message, no answer. `payload` may
+ * be NULL if it is empty. */
 void wefti_send_in_order(weft_endpoint_t *endpoint, const weft_header_t *header,
                          const void *payload);
 void wefti_send_cts(int source, const weft_header_t *header, const void *payload);
