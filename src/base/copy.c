@@ -26,7 +26,7 @@ static const weft_copy_fn_t nontemporal[WEFT_SIMD_SETS] = {
 
 weft_copy_fn_t weft_copy_nontemporal;
 weft_copy_fn_t weft_copy_loop = weft_copy_base;
-size_t weft_copy_loop_below, weft_copy_read_sizes;
+size_t weft_copy_loop_below, weft_copy_read_sizes, weft_copy_write_sizes;
 
 /* The shortest of several trials counts: another process may take the core during one of them. */
 static int64_t time_of_libc(char *to, const char *from, size_t bytes)
@@ -60,10 +60,12 @@ static bool is_libc_slow_behind(void)
 
 void weft_copy_select(weft_simd_t set)
 {
+    size_t some = strcmp(weft_config.COPY, "libc") == 0 ? 0 : WEFT_COPY_SHARED_END - WEFT_COPY_LONG;
+    set = weft_simd_between_cores(set);
     weft_copy_loop = weft_copy_loops[set];
     weft_copy_nontemporal = nontemporal[set];
-    weft_copy_read_sizes =
-        strcmp(weft_config.COPY, "libc") == 0 ? 0 : WEFT_COPY_READ_END - WEFT_COPY_READ_LEAST;
+    weft_copy_read_sizes = some;
+    weft_copy_write_sizes = weft_simd_is_first_avx512() ? some : 0;
     if (strcmp(weft_config.COPY, "auto") == 0)
         weft_copy_loop_below = is_libc_slow_behind() ? WEFT_COPY_BEHIND : 0;
     else

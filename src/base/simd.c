@@ -34,6 +34,11 @@ static bool has_avx512(void)
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+
+bool weft_simd_is_first_avx512(void)
+{
+    return has_avx512() && !__builtin_cpu_supports("avx512vbmi2");
+}
 #else
 static bool has_avx2(void)
 {
@@ -44,11 +49,21 @@ static bool has_avx512(void)
 {
     return false;
 }
+
+bool weft_simd_is_first_avx512(void)
+{
+    return false;
+}
 #endif
 
 bool weft_simd_is_available(weft_simd_t set)
 {
     return set == WEFT_SIMD_BASE || (set == WEFT_SIMD_AVX2 ? has_avx2() : has_avx512());
+}
+
+weft_simd_t weft_simd_between_cores(weft_simd_t set)
+{
+    return set == WEFT_SIMD_AVX512 && weft_simd_is_first_avx512() ? WEFT_SIMD_AVX2 : set;
 }
 
 weft_simd_t weft_simd_choose(void)

@@ -64,13 +64,23 @@ void weft_ops_close(void)
     weft_pool_close(&pool);
 }
 
-weft_reduce3_fn_t weft_op_kernel3(const weft_op_t *op, const weft_type_t *type)
+static weft_reduce3_fn_t kernel3_of(const weft_op_kernels_t *kernels, const weft_op_t *op,
+                                    const weft_type_t *type)
 {
     if ((op->groups & type->group) == 0)
         return NULL;
-    weft_reduce3_fn_t kernel = weft_op_kernels->three[op->kind][type->machine];
-    return kernel != NULL ? kernel
-                          : weft_op_kernels->three[op->kind][weft_op_folded[type->machine]];
+    weft_reduce3_fn_t kernel = kernels->three[op->kind][type->machine];
+    return kernel != NULL ? kernel : kernels->three[op->kind][weft_op_folded[type->machine]];
+}
+
+weft_reduce3_fn_t weft_op_kernel3(const weft_op_t *op, const weft_type_t *type)
+{
+    return kernel3_of(weft_op_kernels, op, type);
+}
+
+weft_reduce3_fn_t weft_op_kernel3_between_cores(const weft_op_t *op, const weft_type_t *type)
+{
+    return kernel3_of(weft_op_kernels_between_cores, op, type);
 }
 
 weft_reduce_fn_t weft_op_kernel(const weft_op_t *op, const weft_type_t *type)

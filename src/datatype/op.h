@@ -124,6 +124,9 @@ typedef void (*weft_reduce3_fn_t)(const void *a, const void *b, void *out, size_
 weft_reduce_fn_t weft_op_kernel(const weft_op_t *op, const weft_type_t *type);
 weft_reduce3_fn_t weft_op_kernel3(const weft_op_t *op, const weft_type_t *type);
 
+/** The same, for operands that other cores have just written (base/simd.h). */
+weft_reduce3_fn_t weft_op_kernel3_between_cores(const weft_op_t *op, const weft_type_t *type);
+
 /*
  * The following functions take what weft_op_check() allows, and MPI_REPLACE and MPI_NO_OP on any
  * committed type. Buffers hold `count` elements laid out as in the user's memory. A user's function

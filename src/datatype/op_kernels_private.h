@@ -18,7 +18,7 @@ extern const weft_op_kernels_t weft_op_kernels_base, weft_op_kernels_avx2, weft_
 /** By weft_simd_t; NULL: not compiled for this architecture. */
 extern const weft_op_kernels_t *const weft_op_sets[WEFT_SIMD_SETS];
 
-/** The kernels in force. */
-extern const weft_op_kernels_t *weft_op_kernels;
+/** The kernels in force; and those for operands that other cores have just written. */
+extern const weft_op_kernels_t *weft_op_kernels, *weft_op_kernels_between_cores;
 
 #endif

@@ -9,9 +9,11 @@ const weft_op_kernels_t *const weft_op_sets[WEFT_SIMD_SETS] = {
 #endif
 };
 
-const weft_op_kernels_t *weft_op_kernels = &weft_op_kernels_base;
+const weft_op_kernels_t *weft_op_kernels = &weft_op_kernels_base,
+                        *weft_op_kernels_between_cores = &weft_op_kernels_base;
 
 void weft_op_select(weft_simd_t set)
 {
     weft_op_kernels = weft_op_sets[set];
+    weft_op_kernels_between_cores = weft_op_sets[weft_simd_between_cores(set)];
 }

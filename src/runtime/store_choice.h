@@ -105,7 +105,7 @@ static inline void weft_store_copy(weft_store_t way, void *to, const void *from,
     if (way == WEFT_STORE_NONTEMPORAL)
         weft_copy_nontemporal(to, from, bytes);
     else
-        weft_copy(to, from, bytes);
+        weft_copy_write(to, from, bytes);
 }
 
 /** ns for `bytes` bytes as ns per KiB. */

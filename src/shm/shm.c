@@ -106,7 +106,7 @@ static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
 static void shm_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes)
 {
     if (bytes < WEFT_STORE_LONG)
-        weft_copy(room, from, bytes);
+        weft_copy_write(room, from, bytes);
     else
         weft_channel_store(&((peer_t *)endpoint)->out, room, from, bytes);
 }
@@ -139,7 +139,7 @@ static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, con
     if (header->bytes <= WEFT_SLOT_PAYLOAD) {
         weft_copy_small(to, payload, header->bytes);
     } else if (header->bytes < WEFT_STORE_LONG) {
-        weft_copy(to, payload, header->bytes);
+        weft_copy_write(to, payload, header->bytes);
     } else {
         publish_long(peer, header, to, payload);
         return true;

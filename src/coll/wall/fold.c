@@ -24,7 +24,7 @@ static void fold_block(const weft_fold_t *its, weft_reduce3_fn_t kernel, size_t 
 static void fold_blocks(const weft_fold_t *its, size_t block, char *out, char *copy,
                         weft_store_t way)
 {
-    weft_reduce3_fn_t kernel = weft_op_kernel3(its->op, its->type);
+    weft_reduce3_fn_t kernel = weft_op_kernel3_between_cores(its->op, its->type);
     size_t size = its->type->size;
     for (size_t first = 0; first < its->count; first += block) {
         size_t count = weft_least(its->count - first, block);

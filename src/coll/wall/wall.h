@@ -243,7 +243,7 @@ static inline void weft_wall_copy_in(weft_wall_t *wall, void *room, const void *
     if (bytes >= WEFT_STORE_LONG)
         weft_wall_copy_long(wall, room, from, bytes);
     else
-        weft_copy(room, from, bytes);
+        weft_copy_write(room, from, bytes);
 }
 
 /** The bytes in a stamp. */

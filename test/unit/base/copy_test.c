@@ -61,21 +61,31 @@ static void kernels_copy_everything(void **state)
     }
 }
 
-/* By loops in its sizes, and by libc outside of them; with none it is weft_copy(). */
-static void what_is_read_arrives(void **state)
+static void reads_and_writes(size_t bytes)
 {
-    static const size_t lengths[] = {0, 1, 511, 2048, 2049, 2050, 3000, MOST};
-    static const size_t sizes[] = {0, 900, WEFT_COPY_READ_END - WEFT_COPY_READ_LEAST};
+    for (int is_read = 0; is_read < 2; is_read++) {
+        memset(target, 0xa5, sizeof(target));
+        if (is_read)
+            weft_copy_read(target + GUARD, source + 17, bytes);
+        else
+            weft_copy_write(target + GUARD, source + 17, bytes);
+        assert_memory_equal(target + GUARD, source + 17, bytes);
+        assert_int_equal(target[GUARD - 1], 0xa5);
+        assert_int_equal(target[GUARD + bytes], 0xa5);
+    }
+}
+
+/* By loops in these sizes, and by libc outside of them; with none it is weft_copy(). */
+static void what_goes_between_cores_arrives(void **state)
+{
+    static const size_t lengths[] = {0, 1, 511, 512, 513, 1411, 1412, 3000, MOST};
+    static const size_t sizes[] = {0, 900, WEFT_COPY_SHARED_END - WEFT_COPY_LONG};
     (void)state;
     weft_copy_loop_below = 0;
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
-            weft_copy_read_sizes = sizes[j];
-            memset(target, 0xa5, sizeof(target));
-            weft_copy_read(target + GUARD, source + 17, lengths[i]);
-            assert_memory_equal(target + GUARD, source + 17, lengths[i]);
-            assert_int_equal(target[GUARD - 1], 0xa5);
-            assert_int_equal(target[GUARD + lengths[i]], 0xa5);
+            weft_copy_read_sizes = weft_copy_write_sizes = sizes[j];
+            reads_and_writes(lengths[i]);
         }
     }
 }
@@ -145,7 +155,7 @@ int main(void)
         cmocka_unit_test(kernels_copy_everything),
         cmocka_unit_test(nontemporal_kernels_copy_everything),
         cmocka_unit_test(distances_are_those_within_a_page),
-        cmocka_unit_test(what_is_read_arrives),
+        cmocka_unit_test(what_goes_between_cores_arrives),
         cmocka_unit_test(a_place_is_copied_to_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
