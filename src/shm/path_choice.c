@@ -45,13 +45,21 @@ weft_path_t weft_path_faster(const weft_path_kind_t *kind)
     return second_time != 0 && (first_time == 0 || second_time < first_time) ? second : kind->first;
 }
 
+/* Where the first run of a way is trusted, the slower way still gets a second one soon, since the
+ * first may have met cold memory. */
+static bool is_believed(const weft_path_kind_t *kind, weft_path_t path, bool is_slower)
+{
+    uint32_t enough = kind->trusts_first ? 1 + is_slower : WEFT_PATH_SAMPLES;
+    return kind->noted[path] >= enough;
+}
+
 /* Another try begins when this one has been noted; until then the other messages do not wait for
  * it. */
 weft_path_t weft_path_choose(weft_path_kind_t *kind)
 {
     weft_path_t best = weft_path_faster(kind);
     kind->messages++;
-    if (kind->noted[best] < WEFT_PATH_SAMPLES || (int32_t)(kind->messages - kind->next_try) < 0)
+    if (!is_believed(kind, best, false) || (int32_t)(kind->messages - kind->next_try) < 0)
         return best;
     kind->next_try = kind->messages + TRY_AT_FIRST;
     return other(best);
@@ -72,7 +80,7 @@ static uint32_t messages_a_try(const weft_path_kind_t *kind)
  * tries follow one another soon, where one alone may have met cold memory. */
 static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
 {
-    if (kind->noted[run->path] >= WEFT_PATH_SAMPLES || kind->trusts_first)
+    if (is_believed(kind, run->path, true))
         return run->messages * messages_a_try(kind);
     uint32_t pause = run->messages * SHARE_AT_FIRST;
     return pause > TRY_AT_FIRST ? pause : TRY_AT_FIRST;

@@ -33,7 +33,7 @@ typedef struct weft_path_kind {
     uint32_t messages;          /* so far */
     uint32_t next_try;          /* of the slower way, when there have been so many messages */
     weft_path_t first;          /* the way while nothing is known */
-    bool trusts_first;          /* a first run is like later ones: none has met cold memory */
+    bool trusts_first;          /* one run of a way is enough for a try of the other */
 } weft_path_kind_t;
 
 typedef struct weft_path_choice {

@@ -173,15 +173,17 @@ static void end_mutual_run(peer_t *peer)
                     weft_clock_ns());
 }
 
+/* Where the sender reads messages of this rank meanwhile, its help would cost more calls. */
 static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
 {
     peer_t *peer = (peer_t *)endpoint;
     if (!peer->is_contacted)
         make_contact(peer); /* so that the peer polls this rank, and sees the offer */
     bool is_helped = is_awaiting(peer), is_mutual = peer->is_mutual;
+    weft_copy_job_t *job = peer->endpoint.asked > 0 ? NULL : peer->offered;
     peer->is_mutual = false; /* a short message is read without asking for its way */
     int64_t began_ns = weft_clock_ns();
-    if (weft_shared_copy_read(peer->offered, peer->block->pid, address, to, bytes)) {
+    if (weft_shared_copy_read(job, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
         if (!peer->is_enlarged && (peer->in.is_slow || !peer->loss.is_fast))
             count_lost(peer, weft_ring_loss_of_read(bytes, run.ns));
@@ -194,9 +196,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     }
     if (weft_config.RECOVERY && errno == ESRCH)
         return false; /* it has died, as the layer above will be told */
-    WEFT_LOG(WEFT_WARN, "shm",
-             "cannot read memory of rank %d (%s): copying through shared memory from now "
-             "on",
+    WEFT_LOG(WEFT_WARN, "shm", "cannot read memory of rank %d (%s): copying through shared memory",
              peer->process, strerror(errno));
     endpoint->can_read = false;
     weft_short_give_up(peer->in.channel.credit->asks);

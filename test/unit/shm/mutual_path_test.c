@@ -113,7 +113,7 @@ static void a_run_takes_one_way(void **state)
     assert_int_equal(pair.run.messages, MANY);
 }
 
-/* However many messages were sent at once. */
+/* However many messages were sent at once. A second one comes soon, and then none for long. */
 static void a_try_is_short(void **state)
 {
     (void)state;
@@ -127,6 +127,7 @@ static void a_try_is_short(void **state)
     now_ns += messages * 4000;
     weft_mutual_end(&pair, shown, &choice, now_ns);
     assert_int_equal(shown_way(BYTES), WEFT_PATH_STREAM);
+    assert_int_equal(run(FEW, 4000, 1000), FEW - 1);
     assert_int_equal(run(FEW, 4000, 1000), FEW);
 }
 
