@@ -52,12 +52,17 @@ static bool send_rts_rkey(weft_send_t *send, weft_rts_t *rts)
     return false;
 }
 
-bool wefti_send_is_read(const weft_send_t *send)
+/* The transport counts its answers as messages: so it is asked once, though the send may be pushed
+ * many times until there is room. */
+bool wefti_send_is_read(weft_send_t *send)
 {
     weft_endpoint_t *endpoint = send->endpoint;
-    return !send->args.is_buffered &&
-           endpoint->remote->prefers_asking(endpoint, send->bytes, send->args.is_blocking) &&
-           data_address(send) != 0;
+    if (!send->is_asked)
+        send->is_read =
+            !send->args.is_buffered && data_address(send) != 0 &&
+            endpoint->remote->prefers_asking(endpoint, send->bytes, send->args.is_blocking);
+    send->is_asked = true;
+    return send->is_read;
 }
 
 bool wefti_send_announce_short(weft_send_t *send)

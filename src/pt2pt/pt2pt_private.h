@@ -30,6 +30,8 @@ typedef struct weft_send {
     int64_t announced_ns; /* when a RTS_SHORT went out; 0: none did */
     bool is_queued;       /* in the endpoint's list */
     bool is_registered;   /* `registration` is set: the peer may read the data */
+    bool is_asked;        /* it is known whether */
+    bool is_read;         /* the receiver would rather read it, though it may go unasked */
     bool is_unwanted;     /* MPI_Cancel came while it was split: it is cancelled when all is out */
     weft_registration_t registration;
     void *payload;                   /* of a WEFT_SEND_CONTROL, from weft_alloc; NULL: as above */
@@ -182,7 +184,7 @@ void wefti_send_more(weft_send_t *send);
 bool wefti_send_announce(weft_send_t *send);
 bool wefti_send_announce_short(weft_send_t *send);
 /** Would the receiver rather read a message that may go unasked? */
-bool wefti_send_is_read(const weft_send_t *send);
+bool wefti_send_is_read(weft_send_t *send);
 /** End a send: its request is complete, with whatever error was noted. */
 void wefti_send_finish(weft_send_t *send);
 /** The same as soon as no device works on the buffer. */

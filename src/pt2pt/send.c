@@ -381,7 +381,7 @@ static int activate_send(weft_send_t *send)
         return wefti_fail_lost(weft_comm_process(args->comm, args->dest));
     send->bytes = args->count * args->type->size;
     send->is_registered = false;
-    send->is_queued = send->is_unwanted = false;
+    send->is_queued = send->is_asked = send->is_unwanted = false;
     send->stage = WEFT_SEND_FIRST;
     send->sent = 0;
     if (send->bytes > 0 && wefti_sends_device(args) && wefti_device_send_begin(send) != MPI_SUCCESS)

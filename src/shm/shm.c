@@ -333,7 +333,7 @@ static __attribute__((cold)) void note_large_ring(peer_t *peer)
     peer->is_enlarged = true;
     weft_path_forget(shm.choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES, WEFT_PATH_STREAM);
     weft_path_forget(shm.mutual_choice.kinds, WEFT_PATH_SIZES, WEFT_PATH_STREAM);
-    weft_path_forget(shm.short_choice.kinds, WEFT_SHORT_SIZES, WEFT_PATH_STREAM);
+    weft_path_forget(shm.short_choice.kinds, WEFT_SHORT_KINDS, WEFT_PATH_STREAM);
 }
 
 /* A packet that is measured, or has claims. */

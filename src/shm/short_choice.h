@@ -17,7 +17,10 @@
  * it sees what was learnt from the first, so it sends eight for each try, and goes on as before.
  *
  * Where messages go both ways, each way is slower while the other rank takes the other one. So one
- * of the two, the leader, chooses for both while it gets such messages.
+ * of the two, the leader, chooses for both while it gets such messages. Where they cross, as in an
+ * exchange of halos, a few messages say nothing: those that wait in the ring are copied out fast,
+ * after this rank has filled the ring of the other one. There a sample is 64 messages, with all
+ * that this rank did meanwhile, and exchanges are learnt apart.
  *
  * A blocking send that was announced returns when the receiver has read it. If the receiver was
  * late, blocking sends are not announced for a while: twice as many as the last time.
@@ -41,12 +44,15 @@ typedef atomic_uchar weft_short_shown_t;
 enum {
     WEFT_SHOWN_READ = 1,   /* to be announced, and read */
     WEFT_SHOWN_TRY = 2,    /* a few messages; */
-    WEFT_SHOWN_NUMBER = 4, /* times the number of that try, modulo 64 */
+    WEFT_SHOWN_LONG = 4,   /* as many as a sample of an exchange takes; */
+    WEFT_SHOWN_NUMBER = 8, /* times the number of that try, modulo 32 */
 };
+
+enum { WEFT_SHORT_KINDS = 2 * WEFT_SHORT_SIZES };
 
 /** What a receiver has learnt; WEFT_PATH_STREAM is the ring. To be opened first. */
 typedef struct weft_short_choice {
-    weft_path_kind_t kinds[WEFT_SHORT_SIZES];
+    weft_path_kind_t kinds[WEFT_SHORT_KINDS]; /* of each size; then the same, of exchanges */
 } weft_short_choice_t;
 
 /** The messages of a size that come from a sender. */
@@ -55,8 +61,11 @@ typedef struct weft_short_run {
     int settling;        /* messages of it that are not to be measured yet; */
     int counted;         /* so many have been */
     int tries;           /* of the slower way */
-    int waited;          /* samples of the other way since the try was shown */
+    int waited;          /* messages of the other way, in samples, since the try was shown */
     int leads_for;       /* messages that a leader may send until it has learnt again */
+    bool has_sent;       /* it has sent some since the last sample */
+    bool has_crossed;    /* one came then that had been sent before the one ahead of it had come */
+    bool is_exchange;    /* so both, in this sample or the last */
 } weft_short_run_t;
 
 /** The receiver's side of a pair; all zeros at first. */
@@ -108,8 +117,9 @@ static inline bool weft_short_is_asked(const weft_short_shown_t shown[WEFT_SHORT
 /** Does the leader choose for a message that it sends itself? */
 static inline bool weft_short_leads(weft_short_pair_t *pair, size_t bytes)
 {
-    int size = weft_short_size_class(bytes);
-    return pair->sizes[size].leads_for > 0 && pair->sizes[size].leads_for-- > 0;
+    weft_short_run_t *its = &pair->sizes[weft_short_size_class(bytes)];
+    its->has_sent = true;
+    return its->leads_for > 0 && its->leads_for-- > 0;
 }
 
 void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,

@@ -100,6 +100,52 @@ static void another_way_comes_late(void **state)
     assert_in_range(read, MANY * 2 / 3, MANY - BEHIND);
 }
 
+enum { BURST = 32 }; /* messages that each of two ranks sends before it receives any */
+
+/* Two ranks exchange messages; what goes through a ring is filled before anything is copied out of
+ * the other one. How many were read. */
+static int exchange(int bursts, int64_t read_ns, int64_t fill_ns, int64_t empty_ns)
+{
+    int read = 0;
+    for (int i = 0; i < bursts; i++) {
+        bool ways[BURST];
+        int64_t sent_ns = now_ns - 1;
+        for (int k = 0; k < BURST; k++) {
+            weft_short_leads(&pair, BYTES);
+            ways[k] = weft_short_is_asked(shown, tries, BYTES);
+            now_ns += ways[k] ? 0 : fill_ns;
+        }
+        for (int k = 0; k < BURST; k++) {
+            now_ns += ways[k] ? read_ns : empty_ns;
+            weft_short_message_t message = {ways[k] ? WEFT_PATH_READ : WEFT_PATH_STREAM, BYTES,
+                                            sent_ns, now_ns};
+            weft_short_note(&choice, &pair, shown, &message);
+            read += ways[k];
+        }
+    }
+    return read;
+}
+
+/* The time to fill the other one's ring as well, which few messages do not show. */
+static void an_exchange_counts_all_its_time(void **state)
+{
+    enum { BURSTS = 400, ALL = BURSTS * BURST };
+    assert_in_range(exchange(BURSTS, 5000, 4000, 3000), ALL - ALL / 10, ALL);
+    open_choice(state);
+    assert_in_range(exchange(BURSTS, 9000, 4000, 3000), 16, ALL / 10);
+}
+
+/* And says nothing about messages that go one way. */
+static void exchanges_are_apart(void **state)
+{
+    (void)state;
+    exchange(100, 5000, 4000, 3000);
+    for (int i = 0; i < WEFT_SHORT_SIZES; i++)
+        assert_int_equal(choice.kinds[i].noted[WEFT_PATH_READ], 0);
+    run(FEW, BYTES, 5000, 3000);
+    assert_in_range(run(FEW, BYTES, 5000, 3000), 0, FEW / 10);
+}
+
 static void clocks_that_disagree_teach_nothing(void **state)
 {
     (void)state;
@@ -158,6 +204,8 @@ int main(void)
         cmocka_unit_test_setup(it_is_found_soon, open_choice),
         cmocka_unit_test_setup(a_window_counts_once, open_choice),
         cmocka_unit_test_setup(another_way_comes_late, open_choice),
+        cmocka_unit_test_setup(an_exchange_counts_all_its_time, open_choice),
+        cmocka_unit_test_setup(exchanges_are_apart, open_choice),
         cmocka_unit_test_setup(clocks_that_disagree_teach_nothing, open_choice),
         cmocka_unit_test_setup(a_leader_leads_while_it_receives, open_choice),
         cmocka_unit_test_setup(late_receivers_are_avoided, open_choice),
