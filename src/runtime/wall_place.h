@@ -19,6 +19,7 @@ enum {
     WEFT_WALLS = 16,      /* of each rank */
     WEFT_WALL_POSTS = 16, /* of a strip: so many posts of a member may be read at a time */
     WEFT_POST_DATA = 240,
+    WEFT_ROUTE_KINDS = 15,
 };
 
 /** One post of one member. Data longer than WEFT_POST_DATA lie in the strip's ring, and `offset`
@@ -45,6 +46,11 @@ typedef struct weft_strip_state {
     _Alignas(64) atomic_ullong taken_down_at;
     /* of the first member: how all are to store long data (coll/wall/wall_store.c) */
     atomic_uint stores;
+    /* of the last long move of a pair (coll/wall/wall_route.c) */
+    _Alignas(64) atomic_ullong move;
+    atomic_llong move_began_ns, move_ended_ns;
+    /* of the first member: the routes of such moves */
+    _Alignas(64) atomic_ullong routes[WEFT_ROUTE_KINDS];
 } weft_strip_state_t;
 
 /** What one rank has on one wall. */

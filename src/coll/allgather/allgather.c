@@ -126,6 +126,8 @@ const weft_algorithm_t weft_allgather_algorithms[] = {
      weft_allgather_lanes_ring_us, 0},
     {"wall", weft_wall_allgather, WEFT_NEEDS_WALL, "1 post of n bytes a rank, read by all", NULL,
      0},
+    {"wall_or_messages", weft_routed_allgather, WEFT_NEEDS_WALL,
+     "two ranks: the wall or a message, whichever took less", NULL, 0},
     {0},
 };
 

@@ -164,6 +164,8 @@ const weft_algorithm_t weft_alltoall_algorithms[] = {
     {"node_aware", weft_alltoall_node_aware, 0, "N/m messages of m m n bytes a rank",
      weft_alltoall_node_aware_us, 0},
     {"wall", weft_wall_alltoall, WEFT_NEEDS_WALL, "1 post of p n bytes a rank", NULL, 0},
+    {"wall_or_messages", weft_routed_alltoall, WEFT_NEEDS_WALL,
+     "two ranks: the wall or a message, whichever took less", NULL, 0},
     {0},
 };
 

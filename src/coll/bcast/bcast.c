@@ -60,5 +60,7 @@ const weft_algorithm_t weft_bcast_algorithms[] = {
     {"scatter_ring", weft_bcast_scatter_ring, 0, "as sliced; log_k N + N rounds, 2 n bytes a node",
      weft_bcast_scatter_ring_us, WEFT_HAS_RADIX | WEFT_HAS_SEGMENT},
     {"wall", weft_wall_bcast, WEFT_NEEDS_WALL, "1 post of n bytes, read by all", NULL, 0},
+    {"wall_or_messages", weft_routed_bcast, WEFT_NEEDS_WALL,
+     "two ranks: the wall or a message, whichever took less", NULL, 0},
     {0},
 };

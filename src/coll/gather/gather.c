@@ -145,6 +145,8 @@ const weft_algorithm_t weft_gather_algorithms[] = {
      gather_two_level_us, WEFT_HAS_RADIX},
     {"wall", weft_wall_gather, WEFT_NEEDS_WALL, "1 post of n bytes a rank, read by the root", NULL,
      0},
+    {"wall_or_messages", weft_routed_gather, WEFT_NEEDS_WALL,
+     "two ranks: the wall or a message, whichever took less", NULL, 0},
     {0},
 };
 

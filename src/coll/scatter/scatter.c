@@ -150,6 +150,8 @@ const weft_algorithm_t weft_scatter_algorithms[] = {
     {"two_level", scatter_two_level, 0, "log_k N rounds between nodes, p n bytes from the root",
      scatter_two_level_us, WEFT_HAS_RADIX},
     {"wall", weft_wall_scatter, WEFT_NEEDS_WALL, "1 post of p n bytes", NULL, 0},
+    {"wall_or_messages", weft_routed_scatter, WEFT_NEEDS_WALL,
+     "two ranks: the wall or a message, whichever took less", NULL, 0},
     {0},
 };
 

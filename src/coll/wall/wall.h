@@ -27,6 +27,7 @@
 
 #include "coll/coll.h"
 #include "coll/plan.h"
+#include "coll/wall/wall_route.h"
 #include "runtime/ring_loss.h"
 #include "runtime/store_choice.h"
 #include "runtime/wall_place.h"
@@ -100,9 +101,10 @@ struct weft_wall {
     bool is_untouched;                /* the rings of a host's only pair, before much data; */
     int undecided;                    /* samples that may have the whole ring used afterwards */
     weft_wall_timing_t timing;
-    uint64_t lacks;      /* posts of this number, for room, while it is_trying */
-    weft_list_t pending; /* the nonblocking calls, in their order */
-    weft_link_t busy;    /* in the list of walls with such calls */
+    weft_wall_routes_t routes; /* of the first member of a pair */
+    uint64_t lacks;            /* posts of this number, for room, while it is_trying */
+    weft_list_t pending;       /* the nonblocking calls, in their order */
+    weft_link_t busy;          /* in the list of walls with such calls */
     weft_wall_member_t members[];
 };
 

@@ -66,6 +66,7 @@ static void free_wall(int index)
     if (walls[index]->number > highest_number)
         highest_number = walls[index]->number;
     atomic_store(&walls[index]->strip->state.taken_down_at, 0);
+    weft_wall_routes_clear(walls[index]->strip);
     weft_free(walls[index]);
     walls[index] = NULL;
 }
@@ -209,6 +210,7 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     for (int i = 0; i < comm->size; i++)
         add_member(wall, i);
     weft_wall_store_open(wall);
+    weft_wall_routes_open(&wall->routes);
     walls[wall->index] = wall;
     WEFT_LOG(WEFT_DEBUG, "coll", "wall %d for %d ranks, chunks of %zu bytes", wall->index,
              wall->size, wall->chunk);

@@ -36,6 +36,13 @@ void weft_wall_allgather(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_allgatherv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_alltoall(weft_plan_t *plan, const weft_coll_args_t *args);
 
+/* Where there are two ranks, by whichever is the faster, this or messages (wall_route.h). */
+void weft_routed_bcast(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_routed_gather(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_routed_scatter(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_routed_allgather(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_routed_alltoall(weft_plan_t *plan, const weft_coll_args_t *args);
+
 /* wall_streams.c: each member knows its own counts only */
 void weft_wall_gatherv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_scatterv(weft_plan_t *plan, const weft_coll_args_t *args);

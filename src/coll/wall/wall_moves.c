@@ -284,3 +284,21 @@ WEFT_WALL_STEPS(scatter, begin_scatter, post_scatter, take_scatter)
 WEFT_WALL_STEPS(allgather, begin_allgather, post_allgather, take_allgather)
 WEFT_WALL_STEPS(allgatherv, begin_allgatherv, post_allgatherv, take_allgatherv)
 WEFT_WALL_STEPS(alltoall, begin_alltoall, post_alltoall, take_alltoall)
+
+/* The same for two ranks that learn whether to take the wall. */
+#define WEFT_WALL_ROUTED(name, coll)                                                               \
+    static int route_##name(weft_wall_t *wall, const weft_coll_args_t *args)                       \
+    {                                                                                              \
+        return weft_wall_route(wall, coll, args, run_##name);                                      \
+    }                                                                                              \
+    void weft_routed_##name(weft_plan_t *plan, const weft_coll_args_t *args)                       \
+    {                                                                                              \
+        weft_wall_##name(plan, args);                                                              \
+        plan->on_wall = args->comm->size == 2 ? route_##name : run_##name;                         \
+    }
+
+WEFT_WALL_ROUTED(bcast, WEFT_BCAST)
+WEFT_WALL_ROUTED(gather, WEFT_GATHER)
+WEFT_WALL_ROUTED(scatter, WEFT_SCATTER)
+WEFT_WALL_ROUTED(allgather, WEFT_ALLGATHER)
+WEFT_WALL_ROUTED(alltoall, WEFT_ALLTOALL)
