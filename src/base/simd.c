@@ -35,9 +35,13 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
+/* Asked once, as virtual machines answer slowly. */
 bool weft_simd_is_first_avx512(void)
 {
-    return has_avx512() && !__builtin_cpu_supports("avx512vbmi2");
+    static enum { UNKNOWN, NO, YES } answer;
+    if (answer == UNKNOWN)
+        answer = has_avx512() && !__builtin_cpu_supports("avx512vbmi2") ? YES : NO;
+    return answer == YES;
 }
 #else
 static bool has_avx2(void)

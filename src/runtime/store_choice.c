@@ -11,7 +11,7 @@ enum {
     APART_SETTLING = 4, /* before those of a try, */
     APART = 32,         /* and of later rounds */
     SLOW = 64,          /* ns per KiB of both copies: faster ones are left as they are; */
-    SLOW_CACHED = 192,  /* the same where cached is expected: between far cores it takes 500 */
+    SLOW_CACHED = 256,  /* the same where cached is expected: between far cores it takes 500 */
     GAP_FIRST = 8,      /* laps between tries; twice as many after each, up to */
     GAP_MOST = 512,
 };
@@ -49,6 +49,11 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
         if ((ways & bit(way)) != 0 && strcmp(weft_config.STORES, names[way]) == 0)
             choice->way = way;
     }
+}
+
+bool weft_store_suits_caches(void)
+{
+    return weft_simd_is_first_avx512();
 }
 
 void weft_store_expect_cached(weft_store_choice_t *choice)
