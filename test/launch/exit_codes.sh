@@ -36,6 +36,14 @@ expect_nothing_left
 printf 'exit 6\n' >a-script
 expect 6 "$MPIRUN" -n 1 a-script
 
+# A program that somebody writes is waited for, but not for long.
+printf '#!/bin/sh\n' >busy
+chmod +x busy
+exec 9>>busy
+expect 126 "$MPIRUN" -n 2 ./busy
+exec 9>&-
+expect 0 "$MPIRUN" -n 2 ./busy
+
 # Where few files may be open mpirun fails or not, and leaves nothing behind.
 for files in 8 10 11 12 13 14 15 16 17 18 20 22; do
     timeout 20 sh -c "ulimit -n $files; exec \"\$0\" -n 4 true" "$MPIRUN" >out 2>err </dev/null
