@@ -107,25 +107,28 @@ static inline void weft_copy(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
+/* By the loop if it is one of `loop_sizes` sizes from WEFT_COPY_LONG on. */
+static inline void weft_copy_shared(void *to, const void *from, size_t bytes, size_t loop_sizes)
+{
+    if (bytes - WEFT_COPY_LONG < loop_sizes)
+        weft_copy_loop(to, from, bytes);
+    else
+        weft_copy(to, from, bytes);
+}
+
 /** The same, of data that another core has written a short time ago. On a Zen 4, whose `rep movsb`
  * fetches such lines slowly, windows of 4 KiB go at 19 GB/s instead of 9 through a ring of 2 MiB,
  * and a bcast of 1 MiB takes 31 us instead of 35 to 60. */
 static inline void weft_copy_read(void *to, const void *from, size_t bytes)
 {
-    if (bytes - WEFT_COPY_LONG < weft_copy_read_sizes)
-        weft_copy_loop(to, from, bytes);
-    else
-        weft_copy(to, from, bytes);
+    weft_copy_shared(to, from, bytes, weft_copy_read_sizes);
 }
 
 /** The same, where another core will read the copy soon. On a Cascade Lake windows of 16 KiB go at
  * 15 GB/s by the loop, and at 10 by libc's `rep movsb`. */
 static inline void weft_copy_write(void *to, const void *from, size_t bytes)
 {
-    if (bytes - WEFT_COPY_LONG < weft_copy_write_sizes)
-        weft_copy_loop(to, from, bytes);
-    else
-        weft_copy(to, from, bytes);
+    weft_copy_shared(to, from, bytes, weft_copy_write_sizes);
 }
 
 #endif

@@ -196,7 +196,8 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     }
     if (weft_config.RECOVERY && errno == ESRCH)
         return false; /* it has died, as the layer above will be told */
-    WEFT_LOG(WEFT_WARN, "shm", "cannot read memory of rank %d (%s): copying through shared memory",
+    WEFT_LOG(WEFT_WARN, "shm",
+             "cannot read memory of rank %d (%s): from now on copying through shared memory",
              peer->process, strerror(errno));
     endpoint->can_read = false;
     weft_short_give_up(peer->in.channel.credit->asks);
