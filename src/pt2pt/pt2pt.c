@@ -38,6 +38,16 @@ static void await_noted(const bool *flag)
         weft_progress_until(flag);
 }
 
+/* A rank that saw this one stay may have announced a short message, and waits until it is read.
+ * None does so once this one shows that it leaves. */
+static void fetch_last_messages(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    while (weft_progress() > 0)
+        continue;
+    wefti_messages_fetch();
+}
+
 int weft_pt2pt_await_idle(bool is_end)
 {
     if (is_end) {
@@ -48,6 +58,7 @@ int weft_pt2pt_await_idle(bool is_end)
     wefti_messages_fetch();
     await_noted(&wefti_pt2pt.is_out);
     weft_world_leave(is_end && wefti_sends_are_announced() ? WEFT_ENDS : WEFT_LEAVES);
+    fetch_last_messages();
     await_noted(&wefti_pt2pt.is_idle);
     if (is_end)
         weft_world_leave(WEFT_ENDS);

@@ -384,6 +384,7 @@ static int activate_send(weft_send_t *send)
     send->is_queued = send->is_asked = send->is_unwanted = false;
     send->stage = WEFT_SEND_FIRST;
     send->sent = 0;
+    send->announced_ns = 0;
     if (send->bytes > 0 && wefti_sends_device(args) && wefti_device_send_begin(send) != MPI_SUCCESS)
         return MPI_ERR_NO_MEM;
     wefti_pt2pt.active_sends++;
@@ -502,7 +503,7 @@ static void visit_active(void *object, void *context)
     weft_send_t *send = object;
     weft_request_t *request = &send->request;
     if (request->object.kind == WEFT_KIND_REQUEST && request->is_active && !request->is_complete &&
-        !send->cancel.is_counted) /* that one is over, but for its cancelling */
+        (!send->cancel.is_counted || send->cancel.is_announced)) /* else it waits for its CANCEL */
         visitor->visit(send, visitor->context);
 }
 

@@ -122,12 +122,14 @@ static void note_never_received(weft_send_t *send)
         wefti_note_unseen(request);
 }
 
+/* A short one is over without an error, as it would be if it had gone unasked. */
 static void end_announced(weft_send_t *send, void *context)
 {
     weft_endpoint_t *endpoint = context;
     if (send->endpoint != endpoint || send->stage != WEFT_SEND_RTS_OUT)
         return;
-    note_never_received(send);
+    if (!send->cancel.is_announced)
+        note_never_received(send);
     endpoint->asked--;
     send->stage = WEFT_SEND_FIRST; /* no answer is expected any more */
     wefti_send_stop(send);
@@ -159,9 +161,9 @@ static void judge_sends(int process, weft_endpoint_t *endpoint, weft_leaving_t l
 {
     if (endpoint->asked == 0 && wefti_sends_to(endpoint)->waiting_first == NULL)
         return;
-    if ((last == WEFT_LEAVES || last == WEFT_ENDS) && now != WEFT_STAYS)
-        wefti_sends_each(end_announced, endpoint); /* else it uses MPI again */
-    else if (last == WEFT_GONE)
+    if (last != WEFT_STAYS && now != WEFT_STAYS) /* else it uses MPI again */
+        wefti_sends_each(end_announced, endpoint);
+    if (last == WEFT_GONE)
         end_all(process, endpoint);
 }
 

@@ -17,6 +17,8 @@
  *
  *   late     2 MB by MPI_Ssend, received after two seconds in which its receiver computes
  *   early    the receiver waits in MPI_Finalize until the sender has taken what it sent before
+ *   short    40,000 bytes by MPI_Isend, which are announced, but not fetched, since the receiver
+ *            has too many other messages that it does not receive
  *   cancel   rank 0 cancels a receive from a rank that has called MPI_Finalize long before
  */
 #include <mpi.h>
@@ -113,6 +115,19 @@ static void send_wrong(MPI_Request *request)
         send_with_return();
 }
 
+static void send_short(MPI_Request *request)
+{
+    if (rank == 0) {
+        MPI_Isend(data, 40000, MPI_BYTE, last, TAG, MPI_COMM_WORLD, request);
+        for (int i = 0; i < 60; i++)
+            MPI_Send(other, SMALL, MPI_BYTE, last, TAG, MPI_COMM_WORLD);
+        MPI_Send(other, 0, MPI_BYTE, last, TAG + 1, MPI_COMM_WORLD);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    } else if (rank == last) {
+        MPI_Recv(other, 0, MPI_BYTE, 0, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 static void receive_late(void)
 {
     if (rank == 0)
@@ -163,6 +178,8 @@ int main(int argc, char **argv)
         send_freed();
     if (is("waitall"))
         send_to_two();
+    if (is("short"))
+        send_short(&request);
     if (is("late"))
         receive_late();
     if (is("early"))

@@ -31,4 +31,7 @@ for how in returned late early cancel; do
     expect 0 timeout -k 5 40 "$MPIRUN" -n 3 ./unreceived $how
     [ ! -s err ] || fail "$how: $(head -c 300 err)"
 done
+# As if it had gone unasked.
+WEFT_SHORT_MESSAGES=read WEFT_UNEXPECTED_MAX=2K expect 0 timeout -k 5 15 "$MPIRUN" -n 2 ./unreceived short
+[ ! -s err ] || fail "short: $(head -c 300 err)"
 finish
