@@ -282,11 +282,16 @@ static void report_enqueued(enqueued_t *record)
         record->status->MPI_ERROR = status->MPI_ERROR;
 }
 
+/* A gate that opens here, the record's own or its waiter's, lets the stream come to a captured
+ * record again at once. It was dealt with before that: else what follows it in the next launch
+ * would begin first. */
 void wefti_enqueued_finish(enqueued_t *record)
 {
     enqueued_t *waiter = record->waiter;
     bool is_kept = record->capture != 0 || record->is_given_up, has_gate = record->has_gate;
     report_enqueued(record);
+    if (!record->is_given_up)
+        wefti_stream_dealt_with(record);
     if (record->has_gate)
         enqueued_run()->open_gate(&record->gate);
     record->waiter = NULL;
@@ -296,8 +301,6 @@ void wefti_enqueued_finish(enqueued_t *record)
     weft_request_complete(&record->request);
     if (waiter != NULL)
         waiter->ops->target_is_over(waiter);
-    if (!record->is_given_up)
-        wefti_stream_dealt_with(record);
     wefti_enqueued_release(record);
     if (!is_kept)
         wefti_enqueued_release(record);

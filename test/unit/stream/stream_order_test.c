@@ -4,6 +4,7 @@
  * continues when it is over, streams do not wait for each other, and failures are remembered. The
  * device's streams are lists of calls and gates; run_stream() does what the driver does.
  */
+#include "stream/enqueue.h"
 #include "stream/stream_private.h"
 
 #include "object/errhandler.h"
@@ -21,7 +22,7 @@
 
 #include <cmocka.h>
 
-enum { ENTRIES = 32, OPERATIONS = 3, STREAMS = 2 };
+enum { ENTRIES = 32, OPERATIONS = 3, STREAMS = 3, CAPTURE = 7 };
 
 /* ---- the device ---- */
 
@@ -35,6 +36,8 @@ struct weft_user_stream {
     atomic_uint word;
     unsigned gates;
     int trouble; /* the result of check() */
+    bool is_captured;
+    int launches; /* of the graph that the entries are, still to come */
 };
 
 static weft_user_stream_t users[STREAMS];
@@ -59,16 +62,21 @@ static void fake_adopt(weft_user_stream_t *stream)
 
 static int fake_capture(weft_user_stream_t *stream, uint64_t *out)
 {
-    (void)stream;
-    *out = 0;
+    *out = stream->is_captured ? CAPTURE : 0;
     return MPI_SUCCESS;
 }
 
 static int fake_make_gate(weft_user_stream_t *stream, bool is_repeated, weft_gate_t *out)
 {
-    assert_false(is_repeated);
-    *out = (weft_gate_t){.word = &stream->word, .number = ++stream->gates};
+    assert_int_equal(is_repeated, stream->is_captured);
+    *out =
+        (weft_gate_t){.word = &stream->word, .number = ++stream->gates, .is_repeated = is_repeated};
     return MPI_SUCCESS;
+}
+
+static void fake_remove_gate(const weft_gate_t *gate)
+{
+    assert_true(gate->is_repeated);
 }
 
 static int fake_put_call(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
@@ -86,9 +94,22 @@ static int fake_put_gate(weft_user_stream_t *stream, const weft_gate_t *gate)
     return MPI_SUCCESS;
 }
 
+static bool fake_put_end(weft_user_stream_t *stream, void (*function)(void *owner), void *owner)
+{
+    (void)stream;
+    (void)function;
+    (void)owner;
+    return false;
+}
+
+static void run_stream(weft_user_stream_t *stream);
+
+/* A stream that launches a graph goes on at once, as the driver's may. */
 static void fake_open_gate(const weft_gate_t *gate)
 {
     atomic_store(gate->word, gate->number);
+    if (gate->is_repeated)
+        run_stream(WEFT_ELEMENT(gate->word, weft_user_stream_t, word));
 }
 
 static int fake_check(weft_user_stream_t *stream)
@@ -102,7 +123,9 @@ static const weft_device_stream_ops_t fake_streams = {.open = fake_open,
                                                       .adopt = fake_adopt,
                                                       .capture = fake_capture,
                                                       .make_gate = fake_make_gate,
+                                                      .remove_gate = fake_remove_gate,
                                                       .put_call = fake_put_call,
+                                                      .put_end = fake_put_end,
                                                       .put_gate = fake_put_gate,
                                                       .open_gate = fake_open_gate,
                                                       .check = fake_check};
@@ -119,6 +142,10 @@ static void run_stream(weft_user_stream_t *stream)
         stream->next++;
         if (stream->entries[at].function != NULL)
             stream->entries[at].function(stream->entries[at].owner);
+        else if (stream->launches > 0)
+            atomic_store(&stream->word, 0); /* the gate shuts itself */
+        if (stream->next == stream->count && stream->launches > 0 && --stream->launches > 0)
+            stream->next = 0;
     }
 }
 
@@ -162,14 +189,14 @@ static void fake_drop(enqueued_t *record)
     weft_progress_notify();
 }
 
-static void enqueue(operation_t *its, weft_stream_t *stream)
+static void enqueue(operation_t *its, weft_stream_t *stream, bool has_gate)
 {
     static const enqueued_ops_t ops = {fake_begin, fake_target_is_over, fake_drop};
     its->record = wefti_enqueued_create("MPIX_Fake_enqueue", &weft_comm_self, stream);
     assert_non_null(its->record);
     its->record->ops = &ops;
     its->record->status = MPI_STATUS_IGNORE;
-    assert_int_equal(wefti_enqueued_put(its->record, true), MPI_SUCCESS);
+    assert_int_equal(wefti_enqueued_put(its->record, has_gate), MPI_SUCCESS);
 }
 
 static void expect_begun(const operation_t *its, int order)
@@ -200,7 +227,7 @@ static void a_stream_waits_for_each(void **state)
     (void)state;
     weft_stream_t *stream = create_stream(0);
     for (int i = 0; i < OPERATIONS; i++)
-        enqueue(&operations[i], stream);
+        enqueue(&operations[i], stream, true);
     assert_int_equal(begun, 0); /* the stream has not reached any of them */
     for (int i = 0; i < OPERATIONS; i++) {
         run_stream(&users[0]);
@@ -220,8 +247,8 @@ static void streams_go_side_by_side(void **state)
 {
     (void)state;
     weft_stream_t *streams[STREAMS] = {create_stream(0), create_stream(1)};
-    enqueue(&operations[0], streams[0]);
-    enqueue(&operations[1], streams[1]);
+    enqueue(&operations[0], streams[0], true);
+    enqueue(&operations[1], streams[1], true);
     run_stream(&users[1]);
     expect_begun(&operations[1], 0);
     run_stream(&users[0]);
@@ -242,8 +269,8 @@ static void failures_are_remembered(void **state)
     (void)state;
     weft_stream_t *stream = create_stream(0);
     operations[0].error = MPI_ERR_TRUNCATE;
-    enqueue(&operations[0], stream);
-    enqueue(&operations[1], stream);
+    enqueue(&operations[0], stream, true);
+    enqueue(&operations[1], stream, true);
     run_stream(&users[0]);
     wefti_stream_await(&operations[0].is_dropped);
     assert_int_equal(stream->error, MPI_ERR_TRUNCATE);
@@ -262,7 +289,7 @@ static void broken_streams_fail_what_waits(void **state)
 {
     (void)state;
     weft_stream_t *stream = create_stream(0);
-    enqueue(&operations[0], stream);
+    enqueue(&operations[0], stream, true);
     users[0].trouble = MPI_ERR_OTHER;
     wefti_all_is_over = false;
     wefti_stream_await(&wefti_all_is_over);
@@ -272,6 +299,41 @@ static void broken_streams_fail_what_waits(void **state)
     assert_int_equal(stream->waiting_count, 0);
     users[0].next = users[0].count;
     stream->error = MPI_SUCCESS;
+    weft_stream_free(stream);
+}
+
+/* Makes a graph of an operation, whose request its caller keeps, and the wait for it. */
+static void capture_with_wait(operation_t *its, weft_stream_t *stream)
+{
+    stream->users->is_captured = true;
+    enqueue(its, stream, false);
+    weft_object_retain(&its->record->request.object);
+    MPI_Request handle = weft_request_handle(&its->record->request);
+    weft_enqueue_wait_t wait = {.name = "MPIX_Wait_enqueue",
+                                .count = 1,
+                                .handles = &handle,
+                                .statuses = MPI_STATUSES_IGNORE};
+    assert_int_equal(weft_enqueue_wait(&wait), MPI_SUCCESS);
+    stream->users->is_captured = false;
+}
+
+/* The gate of a wait opens in the midst of the end of what it waits for. Where the stream comes to
+ * both again at that moment, they begin in their order all the same. */
+static void a_graph_may_be_launched_again_at_once(void **state)
+{
+    (void)state;
+    weft_stream_t *stream = create_stream(2);
+    capture_with_wait(&operations[0], stream);
+    users[2].launches = OPERATIONS;
+    run_stream(&users[2]);
+    for (int launch = 0; launch < OPERATIONS; launch++) {
+        expect_begun(&operations[0], launch);
+        assert_int_equal(users[2].launches, OPERATIONS - launch);
+        operations[0].has_begun = false;
+        wefti_enqueued_over(operations[0].record, MPI_SUCCESS);
+    }
+    wefti_stream_await(&wefti_all_is_over);
+    assert_int_equal(users[2].launches, 0);
     weft_stream_free(stream);
 }
 
@@ -291,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup(streams_go_side_by_side, forget_operations),
         cmocka_unit_test_setup(failures_are_remembered, forget_operations),
         cmocka_unit_test_setup(broken_streams_fail_what_waits, forget_operations),
+        cmocka_unit_test_setup(a_graph_may_be_launched_again_at_once, forget_operations),
     };
     weft_config_read();
     weft_log_threshold = -1;
