@@ -29,11 +29,17 @@ no_process() {
 }
 
 # The name of a segment contains the process id of the mpirun that started the job.
-no_orphaned_segment() {
+orphaned_segments() {
     for segment in /dev/shm/weft-*; do
         pid=${segment#/dev/shm/weft-}
-        [ ! -e "$segment" ] || kill -0 "${pid%%-*}" 2>/dev/null || return 1
+        [ ! -e "$segment" ] || kill -0 "${pid%%-*}" 2>/dev/null || echo "$segment"
     done
+}
+# What others have left before is not this test's.
+orphaned_before=$(orphaned_segments)
+
+no_orphaned_segment() {
+    ! orphaned_segments | grep -vxFq -e "$orphaned_before"
 }
 
 # All processes that mpirun has started, and all files of the job, must be gone within 10 s.
