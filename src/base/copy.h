@@ -33,7 +33,8 @@ static inline __attribute__((always_inline)) void weft_copy_ends(char *to, const
 }
 
 /** Copy up to 64 bytes: two copies of n bytes, one at each end, cover every length from n to 2n. */
-static inline void weft_copy_small(void *to, const void *from, size_t bytes)
+static inline __attribute__((always_inline)) void weft_copy_small(void *to, const void *from,
+                                                                  size_t bytes)
 {
     char *t = to;
     const char *f = from;

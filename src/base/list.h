@@ -45,6 +45,13 @@ static inline void weft_list_remove(weft_link_t *link)
     link->next = link->previous = link;
 }
 
+/** Remove a link that is not looked at again before it is appended. */
+static inline void weft_list_unlink(weft_link_t *link)
+{
+    link->previous->next = link->next;
+    link->next->previous = link->previous;
+}
+
 /** The first link, removed; NULL when the list is empty. */
 static inline weft_link_t *weft_list_pop(weft_list_t *list)
 {

@@ -40,7 +40,7 @@ bool weft_pool_grow(weft_pool_t *pool)
     pool->blocks = block;
     for (size_t i = block->objects; i-- > 0;) {
         void *object = block->first + i * pool->object_bytes;
-        *weft_pool_link(pool, object) = pool->free_list;
+        *weft_pool_link(object) = pool->free_list;
         /* The first word is an object's kind: 0 says that the object is not live. */
         *(int *)object = 0;
         pool->free_list = object;

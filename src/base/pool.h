@@ -5,6 +5,9 @@
  * handle checks of object/object.h rely on that.
  *
  *   block:  | next block | object | object | ... |        free list: object -> object -> NULL
+ *
+ * The second word of a free object links it, so that taking and giving one touch no cache line that
+ * its user does not; the first word is left as it is.
  */
 #ifndef WEFT_BASE_POOL_H
 #define WEFT_BASE_POOL_H
@@ -14,22 +17,22 @@
 
 typedef struct weft_pool {
     size_t object_bytes; /* a multiple of 64 */
-    void *free_list;     /* linked through the last word of each object */
+    void *free_list;
     void *blocks;
     size_t live;
 } weft_pool_t;
 
 #define WEFT_POOL(type)                                                                            \
     {                                                                                              \
-        .object_bytes = (sizeof(type) + sizeof(void *) + 63) & ~(size_t)63                         \
+        .object_bytes = (sizeof(type) + 63) & ~(size_t)63                                          \
     }
 
 /** Fill the free list; false when there is no memory. */
 bool weft_pool_grow(weft_pool_t *pool) __attribute__((cold));
 
-static inline void **weft_pool_link(const weft_pool_t *pool, void *object)
+static inline void **weft_pool_link(void *object)
 {
-    return (void **)((char *)object + pool->object_bytes - sizeof(void *));
+    return (void **)object + 1;
 }
 
 /** An object of 64-byte alignment with undefined contents; NULL when there is no memory. The caller
@@ -39,14 +42,14 @@ static inline void *weft_pool_take(weft_pool_t *pool)
     if (__builtin_expect(pool->free_list == NULL, 0) && !weft_pool_grow(pool))
         return NULL;
     void *object = pool->free_list;
-    pool->free_list = *weft_pool_link(pool, object);
+    pool->free_list = *weft_pool_link(object);
     pool->live++;
     return object;
 }
 
 static inline void weft_pool_give(weft_pool_t *pool, void *object)
 {
-    *weft_pool_link(pool, object) = pool->free_list;
+    *weft_pool_link(object) = pool->free_list;
     pool->free_list = object;
     pool->live--;
 }

@@ -10,12 +10,13 @@
 
 typedef int (*begin_send_fn_t)(const weft_send_args_t *args, weft_request_t **out);
 
-static inline int send_blocking(const char *name, const weft_user_message_t *user,
-                                weft_send_mode_t mode)
+/* The user's arguments are passed as a value, so that they need not be in memory on the straight
+ * way. */
+static int send_blocking(const char *name, weft_user_message_t user, weft_send_mode_t mode)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
-    int err = weft_check_send(&call, user, &args);
+    int err = weft_check_send(&call, &user, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1)) {
         args.mode = mode;
         err = weft_send(&args);
@@ -23,13 +24,13 @@ static inline int send_blocking(const char *name, const weft_user_message_t *use
     return weft_call_end(&call, err);
 }
 
-static inline int send_with(const char *name, const weft_user_message_t *user,
-                            weft_send_mode_t mode, begin_send_fn_t begin, MPI_Request *out)
+static int send_with(const char *name, weft_user_message_t user, weft_send_mode_t mode,
+                     begin_send_fn_t begin, MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
     weft_request_t *request;
-    int err = weft_check_send(&call, user, &args);
+    int err = weft_check_send(&call, &user, &args);
     if (err == MPI_SUCCESS)
         err = weft_check_output(out, "request");
     if (__builtin_expect(err == MPI_SUCCESS, 1)) {
@@ -61,7 +62,10 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
                 MPI_Comm comm)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_blocking("MPI_Send", &user, WEFT_SEND_STANDARD);
+    weft_send_args_t args;
+    if (__builtin_expect(weft_is_plain_send(&user, &args), 1))
+        return weft_plain_end("MPI_Send", args.comm, weft_send(&args));
+    return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
 }
 
 /** Sends a message whose receive has been started already, and returns when buf may be changed
@@ -74,7 +78,7 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_blocking("MPI_Rsend", &user, WEFT_SEND_STANDARD);
+    return send_blocking("MPI_Rsend", user, WEFT_SEND_STANDARD);
 }
 
 /** Sends a message, and returns when its receive has been started and buf may be changed
@@ -87,7 +91,7 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_blocking("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
+    return send_blocking("MPI_Ssend", user, WEFT_SEND_SYNCHRONOUS);
 }
 
 /** Copies a message into the attached buffer, and returns whether or not its receive has been
@@ -105,7 +109,7 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     MPI_Request ignored;
-    return send_with("MPI_Bsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
+    return send_with("MPI_Bsend", user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
 }
 
 /** Starts to send a message, and returns at once (section 3.7.2). Until the request is complete buf
@@ -120,7 +124,14 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Isend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
+    weft_send_args_t args;
+    weft_request_t *begun;
+    if (__builtin_expect(request == NULL || !weft_is_plain_send(&user, &args), 0))
+        return send_with("MPI_Isend", user, WEFT_SEND_STANDARD, weft_isend_begin, request);
+    int err = weft_isend_begin(&args, &begun);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        *request = weft_give_request("MPI_Isend", begun);
+    return weft_plain_end("MPI_Isend", args.comm, err);
 }
 
 /** Starts to send a message whose receive has been started already, and returns at once
@@ -132,7 +143,7 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
+    return send_with("MPI_Irsend", user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
 /** Starts to send a message, and returns at once; the request is not complete before the receive
@@ -144,7 +155,7 @@ int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Issend", &user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
+    return send_with("MPI_Issend", user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
 }
 
 /** Copies a message into the attached buffer, as MPI_Bsend does, and gives a request
@@ -159,7 +170,7 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_ibsend_begin, request);
+    return send_with("MPI_Ibsend", user, WEFT_SEND_STANDARD, weft_ibsend_begin, request);
 }
 
 /** Makes a persistent request for a send (section 3.9). Nothing is sent before MPI_Start; each
@@ -172,7 +183,7 @@ int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, in
                      MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Send_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
+    return send_with("MPI_Send_init", user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
 /** Makes a persistent request for a ready send, whose receive must have been started at each
@@ -184,7 +195,7 @@ int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
                       MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Rsend_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
+    return send_with("MPI_Rsend_init", user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
 /** Makes a persistent request for a synchronous send (section 3.9).
@@ -195,7 +206,7 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
                       MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Ssend_init", &user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
+    return send_with("MPI_Ssend_init", user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
 }
 
 /** Makes a persistent request for a buffered send (section 3.9). MPI_Start copies the message into
@@ -207,10 +218,20 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
                       MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Bsend_init", &user, WEFT_SEND_STANDARD, weft_bsend_init, request);
+    return send_with("MPI_Bsend_init", user, WEFT_SEND_STANDARD, weft_bsend_init, request);
 }
 
 /* ---- receives ---- */
+
+static int recv_blocking(const char *name, weft_user_message_t user, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_recv_args_t args;
+    int err = weft_check_recv(&call, &user, &args);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        err = weft_recv(&args, status);
+    return weft_call_end(&call, err);
+}
 
 /** Receives a message, and returns when it is in buf (section 3.2.4). A message that is shorter
  *  than buf leaves the rest of buf as it is; status tells the source, the tag and, by
@@ -235,29 +256,27 @@ WEFT_API(MPI_Recv_c);
 int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
                 MPI_Comm comm, MPI_Status *status)
 {
-    weft_call_t call = weft_call_begin("MPI_Recv");
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     weft_recv_args_t args;
-    int err = weft_check_recv(&call, &user, &args);
-    if (__builtin_expect(err == MPI_SUCCESS, 1))
-        err = weft_recv(&args, status);
-    return weft_call_end(&call, err);
+    if (__builtin_expect(weft_is_plain_recv(&user, &args), 1))
+        return weft_plain_end("MPI_Recv", args.comm, weft_recv(&args, status));
+    return recv_blocking("MPI_Recv", user, status);
 }
 
 typedef int (*begin_recv_fn_t)(const weft_recv_args_t *args, weft_request_t **out);
 
-static inline int recv_with(const char *name, const weft_user_message_t *user,
-                            begin_recv_fn_t begin, MPI_Request *out)
+static int recv_with(const char *name, weft_user_message_t user, begin_recv_fn_t begin,
+                     MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_recv_args_t args;
     weft_request_t *request;
-    int err = weft_check_recv(&call, user, &args);
+    int err = weft_check_recv(&call, &user, &args);
     if (err == MPI_SUCCESS)
         err = weft_check_output(out, "request");
-    if (err == MPI_SUCCESS)
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = begin(&args, &request);
-    if (err == MPI_SUCCESS)
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
         *out = weft_give_request(call.name, request);
     return weft_call_end(&call, err);
 }
@@ -272,7 +291,14 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
                  MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
-    return recv_with("MPI_Irecv", &user, weft_irecv_begin, request);
+    weft_recv_args_t args;
+    weft_request_t *begun;
+    if (__builtin_expect(request == NULL || !weft_is_plain_recv(&user, &args), 0))
+        return recv_with("MPI_Irecv", user, weft_irecv_begin, request);
+    int err = weft_irecv_begin(&args, &begun);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        *request = weft_give_request("MPI_Irecv", begun);
+    return weft_plain_end("MPI_Irecv", args.comm, err);
 }
 
 /** Makes a persistent request for a receive (section 3.9). Each MPI_Start starts to receive a
@@ -285,7 +311,7 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
                      MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
-    return recv_with("MPI_Recv_init", &user, weft_recv_init, request);
+    return recv_with("MPI_Recv_init", user, weft_recv_init, request);
 }
 
 /* ---- in the order of a stream ---- */

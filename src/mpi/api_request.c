@@ -55,6 +55,20 @@ static inline int collect_request(weft_call_t *call, weft_request_t *request, MP
     return err;
 }
 
+/* The same for a request of the usual kind that was waited for and has no error. False: nothing was
+ * done. */
+static inline bool collect_plainly(weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+{
+    if (__builtin_expect(!request->is_active || request->is_persistent || request->is_generalised ||
+                             request->status.MPI_ERROR != MPI_SUCCESS,
+                         0))
+        return false;
+    weft_status_copy(status, &request->status);
+    weft_request_release(request);
+    *handle = MPI_REQUEST_NULL;
+    return true;
+}
+
 static inline void note_comm(weft_call_t *call, const weft_request_t *request)
 {
     call->comm = request->comm;
@@ -86,7 +100,8 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     if (request != NULL) {
         if (request->is_active)
             weft_request_wait(request);
-        err = collect_request(&call, request, handle, status);
+        if (!collect_plainly(request, handle, status))
+            err = collect_request(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
 }
@@ -133,8 +148,7 @@ static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_R
         weft_give_empty_status(status);
     else
         err = collect_request(call, request, handle, status);
-    if (status != MPI_STATUS_IGNORE)
-        status->MPI_ERROR = err;
+    weft_status_note_error(status, err);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         weft_returned_error_note_status(err, call->name, is_first);
     return err;
@@ -167,12 +181,18 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
     int err = weft_check_requests(count, handles, "array_of_requests");
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
+    int failed = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
+        MPI_Status *status = weft_status_at(statuses, i);
         if (request != NULL && request->is_active)
             weft_request_wait(request);
+        if (request != NULL && collect_plainly(request, &handles[i], status))
+            weft_status_note_error(status, MPI_SUCCESS);
+        else if (collect_one_of_many(&call, request, &handles[i], status) != MPI_SUCCESS)
+            failed = MPI_ERR_IN_STATUS;
     }
-    return weft_call_end(&call, collect_all(&call, count, handles, statuses));
+    return weft_call_end(&call, failed);
 }
 
 /** Looks whether the operations of all requests are complete, and does not wait (section 3.7.5). If

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What sends and receives share: the user's arguments as one structure, and the way from there to
- * those of pt2pt. Inline, as all checks are: they are part of the path of a small message. */
+ * those of pt2pt. On the path of a small message all checks are one condition. */
 #ifndef WEFT_MPI_MESSAGE_CALL_H
 #define WEFT_MPI_MESSAGE_CALL_H
 
@@ -22,46 +22,61 @@ typedef struct weft_message_names {
     const char *buf, *count, *datatype, *peer, *tag;
 } weft_message_names_t;
 
-static const weft_message_names_t weft_message_send_names = {"buf", "count", "datatype", "dest",
-                                                             "tag"},
-                                  weft_message_recv_names = {"buf", "count", "datatype", "source",
-                                                             "tag"};
+extern const weft_message_names_t weft_message_send_names, weft_message_recv_names;
 
-/** Nothing goes to or comes from MPI_PROC_NULL: programs leave the type out there. */
-static inline int __attribute__((cold))
-weft_check_no_message_type(const weft_user_message_t *user, const char *name, weft_type_t **out)
+/** Look at each argument. *type: that of the handle, or NULL, which becomes MPI_BYTE where a
+ * message to or from MPI_PROC_NULL has no type. */
+int weft_check_message(const weft_user_message_t *user, const weft_comm_t *comm, bool is_recv,
+                       const weft_message_names_t *names, weft_type_t **type);
+
+/** Are the arguments right, as those of nearly all calls? False: it takes weft_check_message() to
+ * know. */
+static inline bool __attribute__((always_inline))
+weft_is_usual_message(const weft_user_message_t *user, const weft_comm_t *comm, bool is_recv,
+                      const weft_type_t *type)
 {
-    if (user->peer != MPI_PROC_NULL || user->count != 0 || user->datatype != MPI_DATATYPE_NULL)
-        return weft_bad_type(user->datatype, name);
-    *out = weft_type_of(MPI_BYTE);
-    return MPI_SUCCESS;
+    MPI_Count bytes;
+    return type != NULL && (is_recv ? type->can_receive : type->is_committed) && user->count >= 0 &&
+           ((unsigned)user->peer < (unsigned)comm->size ||
+            (is_recv && user->peer == MPI_ANY_SOURCE)) &&
+           (user->tag >= 0 || (is_recv && user->tag == MPI_ANY_TAG)) &&
+           !weft_is_odd_buffer(user->buf) &&
+           !__builtin_mul_overflow(user->count, (MPI_Count)type->size, &bytes);
 }
 
-static inline int weft_check_message_type(const weft_user_message_t *user, bool is_recv,
-                                          const char *name, weft_type_t **type)
-{
-    if (__builtin_expect(*type == NULL, 0))
-        return weft_check_no_message_type(user, name, type);
-    bool is_usable = is_recv ? (*type)->can_receive : (*type)->is_committed;
-    return __builtin_expect(is_usable, 1) ? MPI_SUCCESS
-                                          : weft_unusable_type(*type, user->count, name);
-}
-
-/** *type: that of the handle, or NULL. */
 static inline int __attribute__((always_inline))
-weft_check_message(const weft_user_message_t *user, const weft_comm_t *comm, bool is_recv,
-                   const weft_message_names_t *names, weft_type_t **type)
+weft_check_user_message(const weft_user_message_t *user, const weft_comm_t *comm, bool is_recv,
+                        weft_type_t **type)
 {
-    int err = weft_check_count(user->count, names->count);
-    if (err == MPI_SUCCESS)
-        err = weft_check_message_type(user, is_recv, names->datatype, type);
-    if (err == MPI_SUCCESS)
-        err = weft_check_rank(comm, user->peer, is_recv, names->peer);
-    if (err == MPI_SUCCESS)
-        err = weft_check_tag(user->tag, is_recv, names->tag);
-    if (err == MPI_SUCCESS)
-        err = weft_check_buffer(user->buf, user->count, *type, names->buf);
-    return err;
+    if (__builtin_expect(weft_is_usual_message(user, comm, is_recv, *type), 1) ||
+        !weft_config.CHECK_ARGS)
+        return MPI_SUCCESS;
+    return weft_check_message(user, comm, is_recv,
+                              is_recv ? &weft_message_recv_names : &weft_message_send_names, type);
+}
+
+static inline void weft_set_send(weft_send_args_t *out, const weft_user_message_t *user,
+                                 weft_comm_t *comm, weft_type_t *type)
+{
+    *out = (weft_send_args_t){.buf = user->buf,
+                              .count = (size_t)user->count,
+                              .type = type,
+                              .comm = comm,
+                              .context = comm->context,
+                              .dest = user->peer,
+                              .tag = user->tag};
+}
+
+static inline void weft_set_recv(weft_recv_args_t *out, const weft_user_message_t *user,
+                                 weft_comm_t *comm, weft_type_t *type)
+{
+    *out = (weft_recv_args_t){.buf = (void *)user->buf,
+                              .count = (size_t)user->count,
+                              .type = type,
+                              .comm = comm,
+                              .context = comm->context,
+                              .source = user->peer,
+                              .tag = user->tag};
 }
 
 /** Also has errors go to the handler of the communicator. The mode is standard. */
@@ -71,17 +86,11 @@ weft_check_send(weft_call_t *call, const weft_user_message_t *user, weft_send_ar
     weft_comm_t *comm;
     weft_type_t *type = weft_type_of(user->datatype);
     int err = weft_check_live_comm(call, user->comm, &comm);
-    if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
-        err = weft_check_message(user, comm, false, &weft_message_send_names, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_user_message(user, comm, false, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
-    *out = (weft_send_args_t){.buf = user->buf,
-                              .count = (size_t)user->count,
-                              .type = type,
-                              .comm = comm,
-                              .context = comm->context,
-                              .dest = user->peer,
-                              .tag = user->tag};
+    weft_set_send(out, user, comm, type);
     return MPI_SUCCESS;
 }
 
@@ -91,17 +100,52 @@ weft_check_recv(weft_call_t *call, const weft_user_message_t *user, weft_recv_ar
     weft_comm_t *comm;
     weft_type_t *type = weft_type_of(user->datatype);
     int err = weft_check_live_comm(call, user->comm, &comm);
-    if (err == MPI_SUCCESS && __builtin_expect(weft_config.CHECK_ARGS, 1))
-        err = weft_check_message(user, comm, true, &weft_message_recv_names, &type);
+    if (err == MPI_SUCCESS)
+        err = weft_check_user_message(user, comm, true, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
-    *out = (weft_recv_args_t){.buf = (void *)user->buf,
-                              .count = (size_t)user->count,
-                              .type = type,
-                              .comm = comm,
-                              .context = comm->context,
-                              .source = user->peer,
-                              .tag = user->tag};
+    weft_set_recv(out, user, comm, type);
+    return MPI_SUCCESS;
+}
+
+/* ---- the straight way ---- */
+
+/** Is MPI running, is there no lock to be taken, and has nothing failed? */
+static inline bool weft_is_plain_call(void)
+{
+    return weft_world.stage == WEFT_RUNNING && !weft_world.is_threaded && !weft_pt2pt_is_watchful;
+}
+
+/** Is this a call of that kind, with usual arguments? Then *out has those of pt2pt. False: nothing
+ * was done, and weft_check_send() does all in its order. So nearly all calls have one straight way,
+ * on which nothing need be kept for another. */
+static inline bool __attribute__((always_inline))
+weft_is_plain_send(const weft_user_message_t *user, weft_send_args_t *out)
+{
+    weft_comm_t *comm = weft_comm_of(user->comm);
+    weft_type_t *type = weft_type_of(user->datatype);
+    if (!weft_is_plain_call() || comm == NULL || !weft_is_usual_message(user, comm, false, type))
+        return false;
+    weft_set_send(out, user, comm, type);
+    return true;
+}
+
+static inline bool __attribute__((always_inline))
+weft_is_plain_recv(const weft_user_message_t *user, weft_recv_args_t *out)
+{
+    weft_comm_t *comm = weft_comm_of(user->comm);
+    weft_type_t *type = weft_type_of(user->datatype);
+    if (!weft_is_plain_call() || comm == NULL || !weft_is_usual_message(user, comm, true, type))
+        return false;
+    weft_set_recv(out, user, comm, type);
+    return true;
+}
+
+/** The end of a call on the straight way. */
+static inline int weft_plain_end(const char *name, weft_comm_t *comm, int error)
+{
+    if (__builtin_expect(error != MPI_SUCCESS, 0))
+        return weft_call_failed((weft_call_t){.name = name, .comm = comm}, error);
     return MPI_SUCCESS;
 }
 

@@ -15,8 +15,8 @@ int weft_check_requests(int count, const MPI_Request handles[], const char *name
     if (err == MPI_SUCCESS && count > 0)
         err = weft_check_output(handles, name);
     for (int i = 0; err == MPI_SUCCESS && i < count; i++) {
-        weft_request_t *request;
-        if (handles[i] != MPI_REQUEST_NULL)
+        weft_request_t *request = weft_request_of(handles[i]);
+        if (__builtin_expect(request == NULL && handles[i] != MPI_REQUEST_NULL, 0))
             err = weft_check_request_at(handles, i, name, &request);
     }
     return err;

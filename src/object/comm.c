@@ -208,11 +208,6 @@ static void release_slots(weft_comm_t *comm)
     }
 }
 
-void weft_comm_retain(weft_comm_t *comm)
-{
-    weft_object_retain(&comm->object);
-}
-
 /* Collectives that are under way keep it, and with it the context. */
 static void release_union(weft_comm_t *both)
 {
@@ -220,10 +215,8 @@ static void release_union(weft_comm_t *both)
     weft_comm_release(both);
 }
 
-void weft_comm_release(weft_comm_t *comm)
+void weft_comm_destroy(weft_comm_t *comm)
 {
-    if (!weft_object_drop(&comm->object))
-        return;
     weft_pvars_unbind(comm);
     if (comm->is_shown)
         WEFT_EVENT(weft_comm_freed_event, NULL, .handle = (uintptr_t)weft_comm_handle(comm));

@@ -163,10 +163,21 @@ void weft_comm_unite(weft_comm_t *inter, weft_comm_t *both);
 /** As the program wants it. `handler` gets a reference. */
 void weft_comm_set_errhandler(weft_comm_t *comm, weft_errhandler_t *handler);
 
-void weft_comm_retain(weft_comm_t *comm);
+/** Free the communicator and all that belongs to it; for weft_comm_release() only. */
+void weft_comm_destroy(weft_comm_t *comm) __attribute__((cold));
+
+static inline void weft_comm_retain(weft_comm_t *comm)
+{
+    weft_object_retain(&comm->object);
+}
+
 /** The last release frees all that belongs to the communicator, its context too, except attributes,
  *  which MPI_Comm_free has deleted before. */
-void weft_comm_release(weft_comm_t *comm);
+static inline void weft_comm_release(weft_comm_t *comm)
+{
+    if (weft_object_drop(&comm->object))
+        weft_comm_destroy(comm);
+}
 
 /**
  * Reserve an element of weft_comm_t.slot for state that a layer above keeps with each communicator.

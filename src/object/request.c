@@ -19,16 +19,6 @@ weft_request_t weft_request_done = {
     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG},
 };
 
-void weft_request_complete(weft_request_t *request)
-{
-    request->is_complete = true;
-    weft_progress_notify();
-    if (request->on_complete != NULL)
-        request->on_complete(request, request->owner);
-    else if (request->is_detached)
-        weft_request_release(request);
-}
-
 void weft_request_note_error(weft_request_t *request, int error)
 {
     if (request->status.MPI_ERROR != MPI_SUCCESS)
@@ -57,24 +47,8 @@ void weft_request_watch(weft_request_t *request,
     request->owner = owner;
 }
 
-static void __attribute__((cold, noinline)) release_with_error(weft_request_t *request)
+void weft_request_release_failed(weft_request_t *request)
 {
     weft_request_forget_error(request);
     request->ops->release(request);
-}
-
-void weft_request_release(weft_request_t *request)
-{
-    if (request == &weft_request_done)
-        return;
-    request->object.kind = WEFT_FREED;
-    if (__builtin_expect(request->why != NULL, 0))
-        release_with_error(request);
-    else
-        request->ops->release(request);
-}
-
-void weft_request_wait(weft_request_t *request)
-{
-    weft_progress_until(&request->is_complete);
 }

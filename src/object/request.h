@@ -13,6 +13,7 @@
 
 #include "object/object.h"
 #include "object/status.h"
+#include "runtime/progress.h"
 #include "base/memory.h"
 #include "mpi.h"
 
@@ -36,11 +37,16 @@ struct weft_request {
     weft_object_t object;
     const weft_request_ops_t *ops;
     weft_comm_t *comm; /* whose error handler gets errors; NULL: MPI_COMM_SELF's */
-    bool is_complete;  /* fixed once true, until a persistent request is started again */
-    bool is_active;    /* false: persistent and not started */
-    bool is_persistent;
-    bool is_detached;    /* freed by the user while active */
-    bool is_generalised; /* made by the user: object/grequest.h */
+    union {
+        struct {
+            bool is_complete; /* fixed once true, until a persistent request is started again */
+            bool is_active;   /* false: persistent and not started */
+            bool is_persistent;
+            bool is_detached;    /* freed by the user while active */
+            bool is_generalised; /* made by the user: object/grequest.h */
+        };
+        uint64_t flags; /* all of them */
+    };
     /* Called when it completes; NULL: none. May release the request, if the library owns it. */
     void (*on_complete)(weft_request_t *request, void *owner);
     void *owner;
@@ -75,11 +81,8 @@ static inline void weft_request_init(weft_request_t *request, const weft_request
     weft_object_init(&request->object, WEFT_KIND_REQUEST);
     request->ops = ops;
     request->comm = comm;
-    request->is_complete = false;
+    request->flags = 0;
     request->is_active = true;
-    request->is_persistent = false;
-    request->is_detached = false;
-    request->is_generalised = false;
     request->on_complete = NULL;
     request->why = NULL;
     weft_status_clear(&request->status);
@@ -116,9 +119,6 @@ static inline void weft_request_restart(weft_request_t *request)
     weft_request_forget_error(request);
 }
 
-/** Mark the operation as complete; its status is filled in already. */
-void weft_request_complete(weft_request_t *request);
-
 /** Have on_complete called when the request completes; at once if it is complete already. */
 void weft_request_watch(weft_request_t *request,
                         void (*on_complete)(weft_request_t *request, void *owner), void *owner);
@@ -129,10 +129,38 @@ static inline void weft_request_unwatch(weft_request_t *request)
     request->on_complete = NULL;
 }
 
-/** Release a request that is complete or inactive. weft_request_done is left alone. */
-void weft_request_release(weft_request_t *request);
+void weft_request_release_failed(weft_request_t *request) __attribute__((cold));
 
-/** Wait for one request. */
-void weft_request_wait(weft_request_t *request);
+/** Release a request that is complete or inactive. weft_request_done is left alone. */
+static inline void weft_request_release(weft_request_t *request)
+{
+    if (request == &weft_request_done)
+        return;
+    request->object.kind = WEFT_FREED;
+    if (__builtin_expect(request->why != NULL, 0))
+        weft_request_release_failed(request);
+    else
+        request->ops->release(request);
+}
+
+/** Mark the operation as complete; its status is filled in already. */
+static inline void weft_request_complete(weft_request_t *request)
+{
+    request->is_complete = true;
+    weft_progress_notify();
+    if (request->on_complete != NULL)
+        request->on_complete(request, request->owner);
+    else if (__builtin_expect(request->is_detached, 0))
+        weft_request_release(request);
+}
+
+/** Wait for one request. What is held back goes out, as in each wait. */
+static inline void weft_request_wait(weft_request_t *request)
+{
+    if (request->is_complete)
+        weft_progress_let_go();
+    else
+        weft_progress_until(&request->is_complete);
+}
 
 #endif

@@ -35,7 +35,8 @@ static inline bool weft_status_is_cancelled(const MPI_Status *status)
     return status->MPI_internal[2] != 0;
 }
 
-enum { WEFT_STATUS_INTERNALS = sizeof(((MPI_Status *)NULL)->MPI_internal) / sizeof(int) };
+_Static_assert(sizeof(((MPI_Status *)NULL)->MPI_internal) == 5 * sizeof(int),
+               "weft_status_copy copies all of them");
 
 /** Make `status` the empty one of MPI 5.0 section 3.7.3, MPI_ERROR included. */
 static inline void weft_status_clear(MPI_Status *status)
@@ -61,16 +62,27 @@ static inline MPI_Status weft_status_proc_null(void)
         .MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
 }
 
+/** Set MPI_ERROR of a status of the user, unless it is MPI_STATUS_IGNORE. */
+static inline void weft_status_note_error(MPI_Status *user, int error)
+{
+    if (user != MPI_STATUS_IGNORE)
+        user->MPI_ERROR = error;
+}
+
 /** Copy a status to the user, unless it is MPI_STATUS_IGNORE. MPI_ERROR keeps the user's value:
  *  only calls that complete several requests set it (section 3.2.5), and an empty status has it. */
 static inline void weft_status_copy(MPI_Status *user, const MPI_Status *status)
 {
     if (user == MPI_STATUS_IGNORE)
         return;
-    user->MPI_SOURCE = status->MPI_SOURCE; /* one by one, as they were written */
+    /* one by one, as they were written; a loop would become a call of memmove */
+    user->MPI_SOURCE = status->MPI_SOURCE;
     user->MPI_TAG = status->MPI_TAG;
-    for (int i = 0; i < WEFT_STATUS_INTERNALS; i++)
-        user->MPI_internal[i] = status->MPI_internal[i];
+    user->MPI_internal[0] = status->MPI_internal[0];
+    user->MPI_internal[1] = status->MPI_internal[1];
+    user->MPI_internal[2] = status->MPI_internal[2];
+    user->MPI_internal[3] = status->MPI_internal[3];
+    user->MPI_internal[4] = status->MPI_internal[4];
 }
 
 #endif

@@ -38,10 +38,15 @@ static struct {
 
 /* ---- the log ---- */
 
-uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+static inline uint64_t log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
 {
     sent_log[++last_number % SENT_LOG] = (sent_entry_t){endpoint, args->context, args->tag};
     return last_number;
+}
+
+uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+{
+    return log_message(args, endpoint);
 }
 
 void wefti_unlog_message(uint64_t number)
@@ -284,14 +289,14 @@ static void sent_cancel(weft_request_t *request)
 static const weft_request_ops_t sent_ops = {
     .name = "send", .release = sent_release, .cancel = sent_cancel};
 
-weft_request_t *wefti_sent_create(const weft_send_args_t *args)
+weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t *endpoint)
 {
     sent_t *sent = weft_pool_take(&sents);
-    if (sent == NULL)
+    if (__builtin_expect(sent == NULL, 0))
         return &weft_request_done;
     weft_request_init(&sent->request, &sent_ops, NULL);
     sent->request.is_complete = true;
-    sent->cancel.number = wefti_log_message(args, weft_comm_endpoint(args->comm, args->dest));
+    sent->cancel.number = log_message(args, endpoint);
     sent->cancel.is_announced = sent->cancel.is_under_way = false;
     wefti_cancel_count(&sent->cancel);
     return &sent->request;

@@ -6,7 +6,7 @@
 
 weft_match_attempts_t weft_match_attempts;
 
-enum { SHORT_QUEUE = 64, FIRST_BINS = 64 };
+enum { FIRST_BINS = 64 };
 
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages)
 {
@@ -84,7 +84,7 @@ static bool make_bins(weft_match_queue_t *queue, size_t bin_count)
     return true;
 }
 
-static void grow_bins(weft_match_queue_t *queue)
+void weft_match_enter_bins(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
     if (!queue->is_long) {
         queue->is_long = queue->bins != NULL || make_bins(queue, FIRST_BINS);
@@ -92,17 +92,9 @@ static void grow_bins(weft_match_queue_t *queue)
             fill_bins(queue);
     } else if (queue->count > queue->bin_count * 2 && make_bins(queue, queue->bin_count * 4)) {
         fill_bins(queue);
-    }
-}
-
-void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry)
-{
-    entry->number = queue->next_number++;
-    if (queue->is_long)
+    } else {
         put_in_bins(queue, entry);
-    weft_list_append(&queue->order, &entry->order);
-    if (++queue->count > SHORT_QUEUE)
-        grow_bins(queue);
+    }
 }
 
 void weft_match_leave_bins(weft_match_queue_t *queue, weft_match_entry_t *entry)

@@ -32,9 +32,9 @@ typedef struct weft_match_key {
 
 typedef struct weft_match_entry {
     weft_link_t order;
-    weft_link_t bins[WEFT_MATCH_BINS]; /* in use while the queue is long */
-    weft_match_key_t key;
     uint64_t number; /* place in the order of arrival */
+    weft_match_key_t key;
+    weft_link_t bins[WEFT_MATCH_BINS]; /* in use while the queue is long */
 } weft_match_entry_t;
 
 typedef struct weft_match_queue {
@@ -62,16 +62,47 @@ extern weft_match_attempts_t weft_match_attempts;
 
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages);
 
-/** Append; entry->key is set. */
-void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry);
+/** More entries than this make a queue long. */
+enum { WEFT_MATCH_SHORT = 64 };
 
+/** Put the last entry into the bins, which are made, or become more, where it is time. */
+void weft_match_enter_bins(weft_match_queue_t *queue, weft_match_entry_t *entry);
 /** Take an entry out of the bins of a long queue. */
 void weft_match_leave_bins(weft_match_queue_t *queue, weft_match_entry_t *entry);
 
+/** Is there room for one more entry without bins? */
+static inline bool weft_match_is_short(const weft_match_queue_t *queue)
+{
+    return queue->count < WEFT_MATCH_SHORT && !queue->is_long;
+}
+
+/** Append to a queue that weft_match_is_short(); entry->key is set. */
+static inline void weft_match_append(weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    entry->number = queue->next_number++;
+    weft_list_append(&queue->order, &entry->order);
+    queue->count++;
+}
+
+/** Append; entry->key is set. */
+static inline void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    bool is_short = weft_match_is_short(queue);
+    weft_match_append(queue, entry);
+    if (__builtin_expect(!is_short, 0))
+        weft_match_enter_bins(queue, entry);
+}
+
+/** Take an entry out of a queue that is not long. */
+static inline void weft_match_unlink(weft_match_queue_t *queue, weft_match_entry_t *entry)
+{
+    weft_list_unlink(&entry->order);
+    queue->count--;
+}
+
 static inline void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
-    weft_list_remove(&entry->order);
-    queue->count--;
+    weft_match_unlink(queue, entry);
     if (__builtin_expect(queue->is_long, 0))
         weft_match_leave_bins(queue, entry);
 }

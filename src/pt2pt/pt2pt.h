@@ -102,9 +102,16 @@ weft_comm_t *weft_message_comm(const weft_message_t *message);
  *  the message. */
 int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft_request_t **out);
 
+int weft_request_explain(const weft_request_t *request) __attribute__((cold));
+
 /** The error of a request: sets the text of weft_fail and returns the error class. MPI_SUCCESS for
  *  a request without error. */
-int weft_request_result(const weft_request_t *request);
+static inline int weft_request_result(const weft_request_t *request)
+{
+    return __builtin_expect(request->status.MPI_ERROR == MPI_SUCCESS, 1)
+               ? MPI_SUCCESS
+               : weft_request_explain(request);
+}
 
 /** As weft_request_inherit_error, and with the text that weft_request_result makes of a receive
  *  whose message was too long: the receive is gone when the error is reported. */

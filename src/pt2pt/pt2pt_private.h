@@ -40,24 +40,31 @@ typedef struct weft_send {
     struct weft_send *next; /* in the endpoint's list of sends that wait for room */
 } weft_send_t;
 
+/* What a small message needs stands first, in few cache lines: windows of receives stay in the
+ * first cache. */
 typedef struct weft_recv {
-    weft_request_t request;   /* first */
-    weft_recv_args_t args;    /* the type is retained while active, and while persistent */
-    weft_match_entry_t entry; /* in the queue of receives while nothing has matched */
-    bool is_queued;
-    bool is_blocking;     /* of a call that begins and ends it: no program can cancel it */
-    size_t capacity;      /* bytes that fit into the buffer */
-    size_t message_bytes; /* of the matched message */
-    size_t arrived;       /* bytes of the stream, or of a split message, so far */
-    int peer;             /* process that the matched message came from */
-    bool is_streaming;    /* DATA may come */
-    bool is_split;        /* EAGER_NEXT will come */
-    bool is_preferred;    /* as the transport preferred that: stream_over() is to be called */
-    bool is_landing;      /* the transport writes to get.to */
-    bool may_pend;        /* the program has its request: failed.c */
-    uint64_t sender;      /* the sender's request, while its memory is being read */
-    weft_get_t get;
+    weft_request_t request;          /* first */
+    weft_recv_args_t args;           /* the type is retained while active, and while persistent */
+    size_t capacity;                 /* bytes that fit into the buffer */
+    size_t message_bytes;            /* of the matched message */
     struct weft_device_recv *device; /* device_recv.c; NULL: host memory on both sides */
+    union {
+        struct {
+            bool is_queued;
+            bool is_blocking;  /* of a call that begins and ends it: no program can cancel it */
+            bool may_pend;     /* the program has its request: failed.c */
+            bool is_streaming; /* DATA may come */
+            bool is_split;     /* EAGER_NEXT will come */
+            bool is_preferred; /* as the transport preferred that: stream_over() is to be called */
+            bool is_landing;   /* the transport writes to get.to */
+        };
+        uint64_t flags; /* all of them */
+    };
+    int peer;                 /* process that the matched message came from */
+    weft_match_entry_t entry; /* in the queue of receives while nothing has matched */
+    size_t arrived;           /* bytes of the stream, or of a split message, so far */
+    uint64_t sender;          /* the sender's request, while its memory is being read */
+    weft_get_t get;
 } weft_recv_t;
 
 /* A message that no receive has asked for yet. */
@@ -206,15 +213,14 @@ uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoi
 void wefti_unlog_message(uint64_t number);
 
 /** To be called for each message of a user that goes out without a number of its own. */
-static inline void wefti_note_message(const weft_send_args_t *args)
+static inline void wefti_note_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
 {
-    if (__builtin_expect(wefti_pt2pt.cancellable > 0, 0) && (args->context & 1) == 0 &&
-        args->dest != MPI_PROC_NULL)
-        wefti_log_message(args, weft_comm_endpoint(args->comm, args->dest));
+    if (__builtin_expect(wefti_pt2pt.cancellable > 0, 0) && (args->context & 1) == 0)
+        wefti_log_message(args, endpoint);
 }
 
-/** The request of a message that went out just now, at once; logs it. */
-weft_request_t *wefti_sent_create(const weft_send_args_t *args);
+/** The request of a message that went out to `endpoint` just now, at once; logs it. */
+weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t *endpoint);
 /** The eager message of a send is out. */
 void wefti_cancel_count(weft_cancellable_t *cancel);
 /** A send is released or started again. */
@@ -265,7 +271,9 @@ static inline void wefti_note_received(int source, size_t bytes)
         weft_traffic_note_received(source, bytes);
 }
 
-/* recv.c */
+/* recv_request.c */
+/** Is this a receive, live or released? */
+bool wefti_recv_is_one(const void *pointer);
 int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out);
 /** A receive has got its message: take the data, or have them sent. `data` NULL: they did not come
  * with the packet. */

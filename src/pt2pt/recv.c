@@ -14,97 +14,10 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/pool.h"
 
 #include <string.h>
 
 enum { BOUNCE_BYTES = 64 * 1024, SMALL_COPY = 64 };
-
-static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
-
-/* ---- requests ---- */
-
-static void recv_release(weft_request_t *request)
-{
-    weft_recv_t *recv = (weft_recv_t *)request;
-    if (__builtin_expect(recv->is_queued, 0)) /* it was pending */
-        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
-    weft_type_release(recv->args.type);
-    weft_comm_release(recv->args.comm);
-    weft_pool_give(&recvs, recv);
-}
-
-static void recv_cancel(weft_request_t *request)
-{
-    weft_recv_t *recv = (weft_recv_t *)request;
-    if (!recv->is_queued)
-        return;
-    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
-    recv->is_queued = false;
-    wefti_recv_resume(recv);
-    if (recv->device != NULL)
-        wefti_device_recv_stop(recv);
-    weft_status_set_cancelled(&request->status, true);
-    weft_request_complete(request);
-}
-
-static int recv_start(weft_request_t *request);
-
-static const weft_request_ops_t recv_ops = {
-    .name = "receive", .release = recv_release, .start = recv_start, .cancel = recv_cancel};
-
-/* Copies member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac says
- * why). A send that gets a request takes so long that this would not matter. */
-static inline void copy_args(weft_recv_args_t *to, const weft_recv_args_t *from)
-{
-    to->buf = from->buf;
-    to->count = from->count;
-    to->type = from->type;
-    to->comm = from->comm;
-    to->context = from->context;
-    to->source = from->source;
-    to->tag = from->tag;
-    to->where = from->where;
-}
-
-int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
-{
-    weft_recv_t *recv = weft_pool_take(&recvs);
-    if (recv == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for a receive request");
-    weft_request_init(&recv->request, &recv_ops, args->comm);
-    copy_args(&recv->args, args);
-    recv->capacity = args->count * args->type->size;
-    recv->is_queued = recv->is_blocking = recv->may_pend = false;
-    recv->peer = MPI_PROC_NULL;
-    recv->is_streaming = recv->is_split = false;
-    recv->is_preferred = false;
-    recv->is_landing = false;
-    recv->device = NULL;
-    weft_type_retain(args->type);
-    weft_comm_retain(args->comm);
-    *out = recv;
-    return MPI_SUCCESS;
-}
-
-int weft_request_result(const weft_request_t *request)
-{
-    if (__builtin_expect(request->status.MPI_ERROR == MPI_SUCCESS, 1))
-        return MPI_SUCCESS;
-    if (request->why != NULL)
-        return weft_fail(request->status.MPI_ERROR, "%s", request->why);
-    if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && request->ops == &recv_ops) {
-        const weft_recv_t *recv = (const weft_recv_t *)request;
-        const MPI_Status *status = &request->status;
-        return weft_fail(MPI_ERR_TRUNCATE,
-                         "the message from rank %d with tag %d has %zu bytes, but the receive "
-                         "buffer holds %zu",
-                         status->MPI_SOURCE, status->MPI_TAG, recv->message_bytes, recv->capacity);
-    }
-    if (wefti_pt2pt.lost_peers > 0 && request->status.MPI_ERROR == MPI_ERR_OTHER)
-        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
-    return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
-}
 
 /* ---- data ---- */
 
@@ -291,7 +204,7 @@ static void match_unusual(weft_recv_t *recv, int source, const weft_rts_t *rts, 
     wefti_recv_stop(recv);
 }
 
-static inline void note_match(weft_recv_t *recv, const weft_match_key_t *from, size_t bytes)
+static void note_match(weft_recv_t *recv, const weft_match_key_t *from, size_t bytes)
 {
     MPI_Status *status = &recv->request.status;
     status->MPI_TAG = from->tag;
@@ -336,7 +249,7 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
 weft_recv_t *wefti_recv_named(int source, const weft_header_t *header)
 {
     weft_recv_t *recv = (weft_recv_t *)(uintptr_t)weft_header_number(header);
-    if (weft_pool_owns(&recvs, recv) && recv->request.object.kind == WEFT_KIND_REQUEST &&
+    if (wefti_recv_is_one(recv) && recv->request.object.kind == WEFT_KIND_REQUEST &&
         recv->peer == source &&
         (header->kind == WEFT_PACKET_LANDED ? recv->is_landing : recv->is_streaming))
         return recv;
@@ -383,112 +296,6 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
     wefti_recv_more(recv, payload, header->bytes);
 }
 
-/* ---- beginning ---- */
-
-static weft_match_key_t recv_key_of(const weft_recv_args_t *args)
-{
-    int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
-                                                : weft_comm_process(args->comm, args->source);
-    return (weft_match_key_t){args->context, source, args->tag};
-}
-
-bool wefti_is_from_lost(int source)
-{
-    if (source == MPI_ANY_SOURCE)
-        return true;
-    const weft_endpoint_t *endpoint = weft_process_reached(source);
-    return endpoint == NULL ? wefti_pt2pt.is_network_lost : endpoint->is_lost;
-}
-
-/* False: the receive has ended for want of memory. */
-static __attribute__((cold)) bool begin_on_device(weft_recv_t *recv)
-{
-    int err = wefti_device_recv_begin(recv);
-    if (err == MPI_SUCCESS)
-        return true;
-    weft_request_note_error(&recv->request, err);
-    weft_request_complete(&recv->request);
-    return false;
-}
-
-static void activate_recv(weft_recv_t *recv)
-{
-    if (recv->args.source == MPI_PROC_NULL) {
-        recv->request.status = weft_status_proc_null();
-        weft_request_complete(&recv->request);
-        return;
-    }
-    if (wefti_receives_device(&recv->args) && !begin_on_device(recv))
-        return;
-    weft_match_key_t key = recv_key_of(&recv->args);
-    if (wefti_pt2pt.messages.count > 0) {
-        weft_message_t *message = wefti_message_take(key);
-        if (message != NULL) {
-            wefti_message_deliver(message, recv);
-            return;
-        }
-    }
-    if (__builtin_expect(wefti_pt2pt.has_trouble, 0) && wefti_recv_is_refused(recv))
-        return;
-    recv->entry.key = key;
-    recv->is_queued = true;
-    weft_match_add(&wefti_pt2pt.receives, &recv->entry);
-    if (__builtin_expect(wefti_pt2pt.has_trouble, 0))
-        wefti_recv_note_queued(recv);
-}
-
-static int recv_start(weft_request_t *request)
-{
-    weft_request_restart(request);
-    activate_recv((weft_recv_t *)request);
-    return MPI_SUCCESS;
-}
-
-int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
-{
-    weft_recv_t *recv;
-    int err = wefti_recv_create(args, &recv);
-    if (err != MPI_SUCCESS)
-        return err;
-    *out = &recv->request;
-    activate_recv(recv);
-    return MPI_SUCCESS;
-}
-
-int weft_irecv_begin(const weft_recv_args_t *args, weft_request_t **out)
-{
-    weft_recv_t *recv;
-    int err = wefti_recv_create(args, &recv);
-    if (err != MPI_SUCCESS)
-        return err;
-    *out = &recv->request;
-    recv->may_pend = true;
-    activate_recv(recv);
-    return MPI_SUCCESS;
-}
-
-int weft_recv(const weft_recv_args_t *args, MPI_Status *status)
-{
-    weft_request_t *request;
-    int err = weft_recv_begin(args, &request);
-    if (err != MPI_SUCCESS)
-        return err;
-    wefti_recv_block(request);
-    return weft_request_finish(request, status);
-}
-
-int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)
-{
-    weft_recv_t *recv;
-    int err = wefti_recv_create(args, &recv);
-    if (err != MPI_SUCCESS)
-        return err;
-    weft_request_make_persistent(&recv->request);
-    recv->may_pend = true;
-    *out = &recv->request;
-    return MPI_SUCCESS;
-}
-
 /* ---- what arrives ---- */
 
 static inline void take_receive(weft_recv_t *recv)
@@ -526,12 +333,20 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
     wefti_recv_matched(recv, key, rts, data);
 }
 
-/* Has a message come in the way that most do, and is nobody interested in how? */
+/* Has a small message come in the way that most do, and is nobody interested in how? */
 static inline bool is_usual(const weft_recv_t *recv, size_t bytes)
 {
-    return recv->device == NULL && recv->args.type->is_dense && bytes <= recv->capacity &&
-           !wefti_pt2pt.has_trouble && weft_traffic_watched == 0 &&
+    return bytes <= SMALL_COPY && bytes <= recv->capacity && recv->args.source != MPI_ANY_SOURCE &&
+           recv->args.type->is_dense && recv->device == NULL && !wefti_pt2pt.has_trouble &&
+           !wefti_pt2pt.receives.is_long && weft_traffic_watched == 0 &&
            weft_match_attempts.watched == 0;
+}
+
+static __attribute__((noinline)) void deliver_eager(int source, const weft_header_t *header,
+                                                    const void *payload)
+{
+    weft_match_key_t key = {header->context, source, header->tag};
+    wefti_deliver(&key, &(weft_rts_t){.bytes = header->bytes}, payload);
 }
 
 void wefti_recv_eager(int source, const weft_header_t *header, const void *payload)
@@ -540,54 +355,15 @@ void wefti_recv_eager(int source, const weft_header_t *header, const void *paylo
     weft_match_key_t key = {header->context, source, header->tag};
     weft_match_entry_t *entry = weft_match_first(&wefti_pt2pt.receives, &key);
     weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
-    if (recv == NULL || __builtin_expect(!is_usual(recv, bytes), 0)) {
-        wefti_deliver(&key, &(weft_rts_t){.bytes = bytes}, payload);
+    if (__builtin_expect(recv == NULL || !is_usual(recv, bytes), 0)) {
+        deliver_eager(source, header, payload);
         return;
     }
-    take_receive(recv);
-    note_match(recv, &key, bytes);
-    copy_dense(recv->args.buf, payload, bytes);
+    weft_match_unlink(&wefti_pt2pt.receives, entry);
+    recv->is_queued = false;
+    weft_copy_small(recv->args.buf, payload, bytes);
+    recv->request.status.MPI_SOURCE = recv->args.source;
+    recv->request.status.MPI_TAG = header->tag;
     weft_status_set_bytes(&recv->request.status, bytes);
     weft_request_complete(&recv->request);
-}
-
-static bool waits_for(const weft_recv_t *recv, int lost)
-{
-    int source = recv->is_queued ? recv->entry.key.source : recv->peer;
-    if (source < 0) /* with WEFT_RECOVERY these are left to failed.c */
-        return recv->is_queued && source == MPI_ANY_SOURCE && !weft_config.RECOVERY;
-    const weft_endpoint_t *endpoint = weft_process_reached(source);
-    if (lost == MPI_ANY_SOURCE)
-        return endpoint == NULL || !endpoint->is_on_host;
-    return source == lost;
-}
-
-static void recv_lose(void *object, void *context)
-{
-    weft_recv_t *recv = object;
-    weft_request_t *request = &recv->request;
-    int lost = *(const int *)context;
-    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
-        !waits_for(recv, lost))
-        return;
-    if (recv->is_queued)
-        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
-    recv->is_queued = false;
-    wefti_recv_lose(recv);
-}
-
-void wefti_recvs_lose(int process)
-{
-    weft_pool_each(&recvs, recv_lose, &process);
-    wefti_split_lose(process);
-}
-
-void wefti_recvs_each(void (*visit)(void *object, void *context), void *context)
-{
-    weft_pool_each(&recvs, visit, context);
-}
-
-void wefti_recvs_close(void)
-{
-    weft_pool_close(&recvs);
 }

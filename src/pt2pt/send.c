@@ -412,12 +412,22 @@ static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
     return err;
 }
 
-/* The path of a small message: true when it was sent. */
-static inline bool send_at_once(const weft_send_args_t *args)
+static int done_at_once(weft_request_t **out)
 {
-    if (args->dest == MPI_PROC_NULL)
-        return true;
-    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    *out = &weft_request_done;
+    return MPI_SUCCESS;
+}
+
+/* Where a message goes to; NULL: nowhere, or it cannot be reached. */
+static inline weft_endpoint_t *endpoint_of(const weft_send_args_t *args)
+{
+    return args->dest == MPI_PROC_NULL ? NULL : weft_comm_endpoint(args->comm, args->dest);
+}
+
+/* The path of a small message: true when it was sent. */
+static inline bool __attribute__((always_inline))
+send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+{
     if (__builtin_expect(endpoint == NULL, 0))
         return false;
     size_t bytes = args->count * args->type->size;
@@ -436,43 +446,43 @@ static inline bool send_at_once(const weft_send_args_t *args)
 
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
 {
-    if (__builtin_expect(send_at_once(args), 1)) {
-        wefti_note_message(args);
-        *out = &weft_request_done;
-        return MPI_SUCCESS;
-    }
-    return begin_slowly(args, out);
+    weft_endpoint_t *endpoint = endpoint_of(args);
+    if (__builtin_expect(!send_at_once(args, endpoint), 0))
+        return args->dest == MPI_PROC_NULL ? done_at_once(out) : begin_slowly(args, out);
+    wefti_note_message(args, endpoint);
+    return done_at_once(out);
 }
 
 int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out)
 {
-    if (__builtin_expect(!send_at_once(args), 0))
-        return begin_slowly(args, out);
-    *out = args->dest == MPI_PROC_NULL ? &weft_request_done : wefti_sent_create(args);
+    weft_endpoint_t *endpoint = endpoint_of(args);
+    if (__builtin_expect(!send_at_once(args, endpoint), 0))
+        return args->dest == MPI_PROC_NULL ? done_at_once(out) : begin_slowly(args, out);
+    *out = wefti_sent_create(args, endpoint);
     return MPI_SUCCESS;
 }
 
-/* The program may leave MPI for long after a blocking send. */
-static inline void flush_endpoint(const weft_send_args_t *args)
+static int send_slowly(const weft_send_args_t *args)
 {
-    if (args->dest != MPI_PROC_NULL)
-        weft_endpoint_flush(weft_comm_endpoint(args->comm, args->dest));
-}
-
-int weft_send(const weft_send_args_t *args)
-{
-    if (__builtin_expect(send_at_once(args), 1)) {
-        wefti_note_message(args);
-        flush_endpoint(args);
-        return MPI_SUCCESS;
-    }
     weft_send_args_t slow = *args;
     weft_request_t *request;
+    if (args->dest == MPI_PROC_NULL)
+        return MPI_SUCCESS;
     slow.is_blocking = true;
     int err = begin_slowly(&slow, &request);
     if (err != MPI_SUCCESS)
         return err;
     return weft_request_finish(request, MPI_STATUS_IGNORE);
+}
+
+int weft_send(const weft_send_args_t *args)
+{
+    weft_endpoint_t *endpoint = endpoint_of(args);
+    if (__builtin_expect(!send_at_once(args, endpoint), 0))
+        return send_slowly(args);
+    wefti_note_message(args, endpoint);
+    weft_endpoint_flush(endpoint); /* the program may leave MPI for long */
+    return MPI_SUCCESS;
 }
 
 int weft_send_init(const weft_send_args_t *args, weft_request_t **out)

@@ -58,6 +58,7 @@ atomic_uint *weft_senders_fence = &own_senders_fence;
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
 void (*weft_progress_held)(void);
+atomic_int weft_progress_sleepers;
 
 static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
@@ -68,7 +69,6 @@ static int silent;                   /* number of things that are awaited and ri
 static bool must_nap;
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
 static int64_t sleep_most_ns; /* 0: until the doorbell is rung */
-static atomic_int sleepers;   /* threads of this process in sleep_on_doorbell() */
 
 enum { SLEEPS_IN_POLL = 1 };
 
@@ -248,7 +248,7 @@ void weft_progress_test(void)
  * cleared one: wake them, or, where they sleep on descriptors, leave it set. */
 static void stay_awake(unsigned how)
 {
-    if (atomic_load(&sleepers) == 1)
+    if (atomic_load(&weft_progress_sleepers) == 1)
         atomic_store(&doorbell->is_sleeping, 0);
     else if (is_on_word(how))
         weft_doorbell_wake(doorbell);
@@ -277,7 +277,7 @@ static void fence_doorbell(void)
  * packets that have come for all. */
 static void answer_ring(unsigned how)
 {
-    bool is_alone = atomic_load(&sleepers) == 1;
+    bool is_alone = atomic_load(&weft_progress_sleepers) == 1;
     atomic_store(&doorbell->is_sleeping, is_alone ? 0 : how);
     if (is_alone)
         return;
@@ -307,7 +307,7 @@ static void sleep_on_doorbell(const bool *flag)
     bool in_poll = weft_fd_watch_is_used();
     unsigned how = next_way_to_sleep(in_poll);
     weft_fd_watch_t watch;
-    atomic_fetch_add(&sleepers, 1);
+    atomic_fetch_add(&weft_progress_sleepers, 1);
     atomic_store(&doorbell->is_sleeping, how);
     if (in_poll)
         weft_fd_watch_enter(&watch);
@@ -318,7 +318,7 @@ static void sleep_on_doorbell(const bool *flag)
         sleep_now(how, &watch);
     if (in_poll)
         weft_fd_watch_leave(&watch);
-    atomic_fetch_sub(&sleepers, 1);
+    atomic_fetch_sub(&weft_progress_sleepers, 1);
 }
 
 /* After a sleep. Nothing has happened in this wait since *since_ns, or, if that is 0, since now.
@@ -406,10 +406,8 @@ void weft_progress_await_silent(int more)
     silent += more;
 }
 
-void weft_progress_notify(void)
+void weft_progress_wake(void)
 {
-    if (atomic_load_explicit(&sleepers, memory_order_relaxed) == 0)
-        return;
     if (weft_fd_watch_is_used())
         weft_fd_watch_wake();
     else

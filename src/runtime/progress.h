@@ -101,8 +101,16 @@ static inline void weft_progress_let_go(void)
  * say, or a time limit. While there are any, sleeps are short. */
 void weft_progress_await_silent(int more);
 
-/** Wake threads of this process that sleep in weft_progress_until: something they may wait for
- *  happened outside their own polling. */
-void weft_progress_notify(void);
+/** Threads of this process that sleep in weft_progress_until, or are about to. */
+extern atomic_int weft_progress_sleepers;
+void weft_progress_wake(void) __attribute__((cold));
+
+/** Wake them: something they may wait for happened outside their own polling. */
+static inline void weft_progress_notify(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&weft_progress_sleepers, memory_order_relaxed) != 0,
+                         0))
+        weft_progress_wake();
+}
 
 #endif

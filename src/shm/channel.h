@@ -33,6 +33,7 @@
 #include "runtime/transport.h"
 #include "base/claims.h"
 #include "base/clock.h"
+#include "base/copy.h"
 #include "shm/mutual_path.h"
 #include "runtime/ring_loss.h"
 #include "runtime/store_choice.h"
@@ -228,15 +229,38 @@ void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns);
 /** Add to learnt[way] the number of sizes that are stored so, as was learnt. */
 void weft_channel_count_stores(const weft_channel_out_t *out, int learnt[WEFT_STORES]);
 
+/* A slot, whose payload is in its place, belongs to the receiver from here on. `number` is how many
+ * were sent before. */
+static inline void weft_channel_show(weft_channel_out_t *out, weft_channel_slot_t *slot,
+                                     uint32_t number, const weft_header_t *header)
+{
+    slot->second = (uint64_t)header->context << 32 | (uint32_t)header->tag;
+    out->slots_sent = ++number;
+    uint64_t first =
+        (uint64_t)number << 32 | (uint64_t)header->kind << 24 | out->mark | header->bytes;
+    atomic_store_explicit(&slot->first, first, memory_order_release);
+}
+
 /** Make the reserved packet visible. */
 static inline void weft_channel_publish(weft_channel_out_t *out, const weft_header_t *header)
 {
-    weft_channel_slot_t *slot = &out->channel.slots[out->slots_sent % WEFT_SLOTS];
-    slot->second = (uint64_t)header->context << 32 | (uint32_t)header->tag;
+    uint32_t number = out->slots_sent;
     out->units_sent += out->reserved_units;
-    uint64_t number = ++out->slots_sent;
-    uint64_t first = number << 32 | (uint64_t)header->kind << 24 | out->mark | header->bytes;
-    atomic_store_explicit(&slot->first, first, memory_order_release);
+    weft_channel_show(out, &out->channel.slots[number % WEFT_SLOTS], number, header);
+}
+
+/** All of that at once for a payload that a slot has room for: the path of a small message. False:
+ * there may be no room; weft_channel_reserve() knows. */
+static inline bool weft_channel_put(weft_channel_out_t *out, const weft_header_t *header,
+                                    const void *payload)
+{
+    uint32_t number = out->slots_sent;
+    if (header->bytes > WEFT_SLOT_PAYLOAD || number == out->slots_limit)
+        return false;
+    weft_channel_slot_t *slot = &out->channel.slots[number % WEFT_SLOTS];
+    weft_copy_small(slot->payload, payload, header->bytes);
+    weft_channel_show(out, slot, number, header);
+    return true;
 }
 
 /** The next packet, if there is one: its header and where its payload lies. */

@@ -82,20 +82,11 @@ static void make_contact(peer_t *peer)
     atomic_fetch_or(&peer->block->contacts[shm.local_rank / 64], 1ULL << (shm.local_rank % 64));
 }
 
-static inline __attribute__((always_inline)) void publish_memory(peer_t *peer,
-                                                                 const weft_header_t *header)
+static inline void call_peer(peer_t *peer)
 {
-    weft_channel_publish(&peer->out, header);
     if (__builtin_expect(!peer->is_contacted, 0))
         make_contact(peer);
     weft_doorbell_ring(peer->doorbell);
-}
-
-static void publish_marked(peer_t *peer, const weft_header_t *header, uint32_t marks)
-{
-    peer->out.mark |= marks;
-    publish_memory(peer, header);
-    peer->out.mark &= ~marks;
 }
 
 static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
@@ -118,33 +109,31 @@ static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
     if (header->bytes >= WEFT_STORE_LONG)
         marks = weft_channel_finish(&peer->out, header->bytes);
     weft_channel_is_filled(&peer->out, header->bytes);
-    publish_marked(peer, header, marks);
+    peer->out.mark |= marks;
+    weft_channel_publish(&peer->out, header);
+    peer->out.mark &= ~marks;
+    call_peer(peer);
     if (weft_channel_lacks_large(&peer->out, header->bytes))
         weft_channel_take_large(&peer->out);
 }
 
-static __attribute__((noinline)) void publish_long(peer_t *peer, const weft_header_t *header,
-                                                   void *to, const void *payload)
+static __attribute__((noinline)) bool send_reserved(peer_t *peer, const weft_header_t *header,
+                                                    const void *payload)
 {
-    weft_channel_store(&peer->out, to, payload, header->bytes);
+    void *to = weft_channel_reserve(&peer->out, header->bytes);
+    if (__builtin_expect(to == NULL, 0))
+        return false;
+    shm_store(&peer->endpoint, to, payload, header->bytes);
     shm_commit(&peer->endpoint, header);
+    return true;
 }
 
 static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
 {
     peer_t *peer = (peer_t *)endpoint;
-    void *to = weft_channel_reserve(&peer->out, header->bytes);
-    if (__builtin_expect(to == NULL, 0))
-        return false;
-    if (header->bytes <= WEFT_SLOT_PAYLOAD) {
-        weft_copy_small(to, payload, header->bytes);
-    } else if (header->bytes < WEFT_STORE_LONG) {
-        weft_copy_write(to, payload, header->bytes);
-    } else {
-        publish_long(peer, header, to, payload);
-        return true;
-    }
-    publish_memory(peer, header);
+    if (!weft_channel_put(&peer->out, header, payload))
+        return send_reserved(peer, header, payload);
+    call_peer(peer);
     return true;
 }
 

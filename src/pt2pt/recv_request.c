@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests of receives. A receive looks for its message among those that wait, or waits itself: the
+ * path of one that waits in the usual way, begin_recv() to its end, is straight.
+ */
+#include "pt2pt/device_private.h"
+
+#include "runtime/failures.h"
+#include "runtime/progress.h"
+#include "base/config.h"
+#include "base/fail.h"
+#include "base/pool.h"
+
+static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
+
+/* ---- requests ---- */
+
+static void recv_release(weft_request_t *request)
+{
+    weft_recv_t *recv = (weft_recv_t *)request;
+    if (__builtin_expect(recv->is_queued, 0)) /* it was pending */
+        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    weft_type_release(recv->args.type);
+    weft_comm_release(recv->args.comm);
+    weft_pool_give(&recvs, recv);
+}
+
+static void recv_cancel(weft_request_t *request)
+{
+    weft_recv_t *recv = (weft_recv_t *)request;
+    if (!recv->is_queued)
+        return;
+    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+    wefti_recv_resume(recv);
+    if (recv->device != NULL)
+        wefti_device_recv_stop(recv);
+    weft_status_set_cancelled(&request->status, true);
+    weft_request_complete(request);
+}
+
+static int recv_start(weft_request_t *request);
+
+static const weft_request_ops_t recv_ops = {
+    .name = "receive", .release = recv_release, .start = recv_start, .cancel = recv_cancel};
+
+/* Copies member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac says
+ * why). A send that gets a request takes so long that this would not matter. */
+static inline void copy_args(weft_recv_args_t *to, const weft_recv_args_t *from)
+{
+    to->buf = from->buf;
+    to->count = from->count;
+    to->type = from->type;
+    to->comm = from->comm;
+    to->context = from->context;
+    to->source = from->source;
+    to->tag = from->tag;
+    to->where = from->where;
+}
+
+/* NULL, with a text: there is no memory. */
+static inline weft_recv_t *__attribute__((always_inline)) create_recv(const weft_recv_args_t *args)
+{
+    weft_recv_t *recv = weft_pool_take(&recvs);
+    if (__builtin_expect(recv == NULL, 0)) {
+        weft_fail(MPI_ERR_NO_MEM, "no memory for a receive request");
+        return NULL;
+    }
+    weft_request_init(&recv->request, &recv_ops, args->comm);
+    copy_args(&recv->args, args);
+    recv->capacity = args->count * args->type->size;
+    recv->device = NULL;
+    recv->peer = MPI_PROC_NULL;
+    recv->flags = 0;
+    weft_type_retain(args->type);
+    weft_comm_retain(args->comm);
+    return recv;
+}
+
+int wefti_recv_create(const weft_recv_args_t *args, weft_recv_t **out)
+{
+    *out = create_recv(args);
+    return *out == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+}
+
+int weft_request_explain(const weft_request_t *request)
+{
+    if (request->why != NULL)
+        return weft_fail(request->status.MPI_ERROR, "%s", request->why);
+    if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && request->ops == &recv_ops) {
+        const weft_recv_t *recv = (const weft_recv_t *)request;
+        const MPI_Status *status = &request->status;
+        return weft_fail(MPI_ERR_TRUNCATE,
+                         "the message from rank %d with tag %d has %zu bytes, but the receive "
+                         "buffer holds %zu",
+                         status->MPI_SOURCE, status->MPI_TAG, recv->message_bytes, recv->capacity);
+    }
+    if (wefti_pt2pt.lost_peers > 0 && request->status.MPI_ERROR == MPI_ERR_OTHER)
+        return weft_fail(MPI_ERR_OTHER, "%s", wefti_pt2pt.lost_text);
+    return weft_fail(request->status.MPI_ERROR, "a %s failed", request->ops->name);
+}
+
+/* ---- beginning ---- */
+
+static weft_match_key_t recv_key_of(const weft_recv_args_t *args)
+{
+    int source = args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
+                                                : weft_comm_process(args->comm, args->source);
+    return (weft_match_key_t){args->context, source, args->tag};
+}
+
+/* False: the receive has ended for want of memory. */
+static __attribute__((cold)) bool begin_on_device(weft_recv_t *recv)
+{
+    int err = wefti_device_recv_begin(recv);
+    if (err == MPI_SUCCESS)
+        return true;
+    weft_request_note_error(&recv->request, err);
+    weft_request_complete(&recv->request);
+    return false;
+}
+
+/* It looks for a message, and waits where none is there. */
+static void activate_recv(weft_recv_t *recv)
+{
+    if (recv->args.source == MPI_PROC_NULL) {
+        recv->request.status = weft_status_proc_null();
+        weft_request_complete(&recv->request);
+        return;
+    }
+    if (wefti_receives_device(&recv->args) && !begin_on_device(recv))
+        return;
+    weft_match_key_t key = recv_key_of(&recv->args);
+    weft_message_t *message = wefti_pt2pt.messages.count > 0 ? wefti_message_take(key) : NULL;
+    if (message != NULL) {
+        wefti_message_deliver(message, recv);
+        return;
+    }
+    if (wefti_pt2pt.has_trouble && wefti_recv_is_refused(recv))
+        return;
+    recv->entry.key = key;
+    recv->is_queued = true;
+    weft_match_add(&wefti_pt2pt.receives, &recv->entry);
+    if (wefti_pt2pt.has_trouble)
+        wefti_recv_note_queued(recv);
+}
+
+static int recv_start(weft_request_t *request)
+{
+    weft_request_restart(request);
+    activate_recv((weft_recv_t *)request);
+    return MPI_SUCCESS;
+}
+
+/* Is all that a receive does to wait behind a few others? */
+static inline bool simply_waits(const weft_recv_args_t *args)
+{
+    return args->source != MPI_PROC_NULL && *weft_device_news == 0 &&
+           wefti_pt2pt.messages.count == 0 && !wefti_pt2pt.has_trouble &&
+           weft_match_is_short(&wefti_pt2pt.receives);
+}
+
+static int begin_recv(const weft_recv_args_t *args, bool may_pend, weft_request_t **out)
+{
+    weft_recv_t *recv = create_recv(args);
+    if (__builtin_expect(recv == NULL, 0))
+        return MPI_ERR_NO_MEM;
+    *out = &recv->request;
+    recv->may_pend = may_pend;
+    if (__builtin_expect(!simply_waits(args), 0)) {
+        activate_recv(recv);
+        return MPI_SUCCESS;
+    }
+    recv->entry.key = recv_key_of(args);
+    recv->is_queued = true;
+    weft_match_append(&wefti_pt2pt.receives, &recv->entry);
+    return MPI_SUCCESS;
+}
+
+int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
+{
+    return begin_recv(args, false, out);
+}
+
+int weft_irecv_begin(const weft_recv_args_t *args, weft_request_t **out)
+{
+    return begin_recv(args, true, out);
+}
+
+int weft_recv(const weft_recv_args_t *args, MPI_Status *status)
+{
+    weft_request_t *request;
+    int err = weft_recv_begin(args, &request);
+    if (err != MPI_SUCCESS)
+        return err;
+    wefti_recv_block(request);
+    return weft_request_finish(request, status);
+}
+
+int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out)
+{
+    weft_recv_t *recv;
+    int err = wefti_recv_create(args, &recv);
+    if (err != MPI_SUCCESS)
+        return err;
+    weft_request_make_persistent(&recv->request);
+    recv->may_pend = true;
+    *out = &recv->request;
+    return MPI_SUCCESS;
+}
+
+/* ---- all of them ---- */
+
+bool wefti_is_from_lost(int source)
+{
+    if (source == MPI_ANY_SOURCE)
+        return true;
+    const weft_endpoint_t *endpoint = weft_process_reached(source);
+    return endpoint == NULL ? wefti_pt2pt.is_network_lost : endpoint->is_lost;
+}
+
+bool wefti_recv_is_one(const void *pointer)
+{
+    return weft_pool_owns(&recvs, pointer);
+}
+
+static bool waits_for(const weft_recv_t *recv, int lost)
+{
+    int source = recv->is_queued ? recv->entry.key.source : recv->peer;
+    if (source < 0) /* with WEFT_RECOVERY these are left to failed.c */
+        return recv->is_queued && source == MPI_ANY_SOURCE && !weft_config.RECOVERY;
+    const weft_endpoint_t *endpoint = weft_process_reached(source);
+    if (lost == MPI_ANY_SOURCE)
+        return endpoint == NULL || !endpoint->is_on_host;
+    return source == lost;
+}
+
+static void recv_lose(void *object, void *context)
+{
+    weft_recv_t *recv = object;
+    weft_request_t *request = &recv->request;
+    int lost = *(const int *)context;
+    if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
+        !waits_for(recv, lost))
+        return;
+    if (recv->is_queued)
+        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+    wefti_recv_lose(recv);
+}
+
+void wefti_recvs_lose(int process)
+{
+    weft_pool_each(&recvs, recv_lose, &process);
+    wefti_split_lose(process);
+}
+
+void wefti_recvs_each(void (*visit)(void *object, void *context), void *context)
+{
+    weft_pool_each(&recvs, visit, context);
+}
+
+void wefti_recvs_close(void)
+{
+    weft_pool_close(&recvs);
+}
