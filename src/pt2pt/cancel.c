@@ -22,9 +22,13 @@ static uint64_t last_number;
 typedef struct sent {
     weft_request_t request; /* first */
     weft_cancellable_t cancel;
+    bool was_cancelled; /* MPI_Cancel was called: what it says may have changed */
+    struct sent *next;  /* in `prepared` */
 } sent_t;
 
 static weft_pool_t sents = WEFT_POOL(sent_t);
+/* Released ones. They are set up for the next message, since all say the same. */
+static sent_t *prepared;
 
 static weft_list_t cancels = {&cancels, &cancels}; /* that have not been asked for */
 static bool is_blocked;                            /* there was no room for a CANCEL */
@@ -277,28 +281,50 @@ void wefti_send_cancel(weft_request_t *request)
 
 static void sent_release(weft_request_t *request)
 {
-    wefti_cancel_forget(&((sent_t *)request)->cancel);
-    weft_pool_give(&sents, request);
+    sent_t *sent = (sent_t *)request;
+    if (__builtin_expect(sent->was_cancelled, 0)) {
+        wefti_cancel_forget(&sent->cancel);
+        weft_pool_give(&sents, sent);
+        return;
+    }
+    wefti_pt2pt.cancellable--;
+    sent->next = prepared;
+    prepared = sent;
 }
 
 static void sent_cancel(weft_request_t *request)
 {
-    wefti_cancel_begin(&((sent_t *)request)->cancel, request, NULL);
+    sent_t *sent = (sent_t *)request;
+    sent->was_cancelled = true;
+    wefti_cancel_begin(&sent->cancel, request, NULL);
 }
 
 static const weft_request_ops_t sent_ops = {
     .name = "send", .release = sent_release, .cancel = sent_cancel};
 
-weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+static __attribute__((noinline)) sent_t *make_sent(void)
 {
     sent_t *sent = weft_pool_take(&sents);
-    if (__builtin_expect(sent == NULL, 0))
-        return &weft_request_done;
+    if (sent == NULL)
+        return NULL;
     weft_request_init(&sent->request, &sent_ops, NULL);
     sent->request.is_complete = true;
-    sent->cancel.number = log_message(args, endpoint);
+    sent->cancel.is_counted = true;
     sent->cancel.is_announced = sent->cancel.is_under_way = false;
-    wefti_cancel_count(&sent->cancel);
+    sent->was_cancelled = false;
+    return sent;
+}
+
+weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+{
+    sent_t *sent = prepared;
+    if (__builtin_expect(sent != NULL, 1))
+        prepared = sent->next;
+    else if ((sent = make_sent()) == NULL)
+        return &weft_request_done;
+    sent->request.object.kind = WEFT_KIND_REQUEST;
+    sent->cancel.number = log_message(args, endpoint);
+    wefti_pt2pt.cancellable++;
     return &sent->request;
 }
 
@@ -308,5 +334,6 @@ void wefti_cancels_close(void)
     asked.number = 0;
     asked.of = NULL;
     is_blocked = false;
+    prepared = NULL;
     weft_pool_close(&sents);
 }
