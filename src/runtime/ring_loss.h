@@ -22,8 +22,9 @@ enum {
     WEFT_PACKETS_A_SAMPLE = 32, /* which one of so many is */
 };
 
-/** All zeros at first. */
+/** All zeros at first, but for `from`. */
 typedef struct weft_ring_loss {
+    size_t from;      /* packets of fewer bytes lose nothing, even if they are long */
     unsigned packets; /* long ones */
     unsigned samples; /* since the last loss was told: */
     size_t bytes;     /* of all of them, */
@@ -34,7 +35,7 @@ typedef struct weft_ring_loss {
 /** Is this packet of `bytes` bytes to be measured? */
 static inline bool weft_ring_loss_is_sample(weft_ring_loss_t *loss, size_t bytes)
 {
-    return __builtin_expect(bytes >= WEFT_LONG_PACKET, 0) &&
+    return __builtin_expect(bytes >= WEFT_LONG_PACKET, 0) && bytes >= loss->from &&
            ++loss->packets % WEFT_PACKETS_A_SAMPLE == 0;
 }
 

@@ -11,7 +11,7 @@ enum {
     APART_SETTLING = 4, /* before those of a try, */
     APART = 32,         /* and of later rounds */
     SLOW = 64,          /* ns per KiB of both copies: faster ones are left as they are; */
-    SLOW_CACHED = 256,  /* the same where cached is expected: between far cores it takes 500 */
+    SLOW_CACHED = 400,  /* the same where cached is expected: between far cores it takes 500 */
     GAP_FIRST = 8,      /* laps between tries; twice as many after each, up to */
     GAP_MOST = 512,
 };

@@ -84,8 +84,9 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap);
 void weft_store_expect_cached(weft_store_choice_t *choice);
 
 /** Does this processor fetch lines from the caches of other cores as fast as from memory? On a
- * Cascade Lake they take 80 to 200 ns per KiB in any ring, the other ways 130 to 250, and what a
- * message of 4 KiB takes in all 1.0 us, 1.3 and 1.4. */
+ * Cascade Lake they take 80 to 300 ns per KiB in any ring, the other ways as much or more, and a
+ * message of 4 KiB takes 1.25 us in all where nothing else is tried, 1.56 where the others are
+ * tried now and then. */
 bool weft_store_suits_caches(void);
 
 /** Is this long packet to be measured, or is what the last one took to be looked at? */

@@ -32,12 +32,18 @@ static void use_large(weft_channel_t *channel)
     channel->large = NULL;
 }
 
+size_t weft_channel_loses_from(void)
+{
+    return weft_store_suits_caches() ? WEFT_STORE_LONGER : WEFT_LONG_PACKET;
+}
+
 void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
                            bool *is_throttled)
 {
     *out = (weft_channel_out_t){.channel = *channel,
                                 .slots_limit = WEFT_SLOTS,
                                 .units_limit = channel->units,
+                                .loss = {.from = weft_channel_loses_from()},
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,
                                 .is_throttled = is_throttled};
     open_stores(out);

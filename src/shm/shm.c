@@ -443,6 +443,7 @@ static void open_peer(int local_rank, int process, bool can_read)
     peer->doorbell = &peer->block->doorbell;
     peer->process = process;
     peer->is_leader = shm.local_rank < local_rank;
+    peer->loss.from = weft_channel_loses_from();
     peer->offers = weft_segment_copy_job(&shm.segment, local_rank, shm.local_rank);
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&shm.segment, shm.local_rank, local_rank);

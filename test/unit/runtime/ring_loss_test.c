@@ -64,6 +64,15 @@ static void a_ring_that_is_fast_otherwise_costs_a_sixth(void **state)
     assert_in_range(lost_by(1280, BYTES / 4, FAST_NS / 4, 0), 1280 * 12, 1280 * 14);
 }
 
+/* Packets that are as well off in a small ring do not ask for a large one. */
+static void short_packets_may_cost_nothing(void **state)
+{
+    (void)state;
+    loss.from = BYTES;
+    assert_int_equal(lost_by(12800, BYTES - 1, SLOW_NS, 0), 0);
+    assert_in_range(lost_by(1280, BYTES, SLOW_NS, 0), 1280 * 3400, 1280 * 3430);
+}
+
 static void disturbances_cost_nothing(void **state)
 {
     (void)state;
@@ -87,6 +96,7 @@ int main(void)
         cmocka_unit_test_setup(a_slow_ring_costs_the_difference, clear),
         cmocka_unit_test_setup(a_fast_ring_costs_a_tenth, clear),
         cmocka_unit_test_setup(a_ring_that_is_fast_otherwise_costs_a_sixth, clear),
+        cmocka_unit_test_setup(short_packets_may_cost_nothing, clear),
         cmocka_unit_test_setup(disturbances_cost_nothing, clear),
         cmocka_unit_test_setup(few_and_short_packets_cost_nothing, clear),
     };

@@ -194,8 +194,8 @@ static void fill_slowly(int packets, int64_t ns)
 {
     for (int i = 0; i < packets; i++) {
         out.reserved_ns =
-            weft_ring_loss_is_sample(&out.loss, WEFT_LONG_PACKET) ? weft_clock_ns() - ns : 0;
-        weft_channel_is_filled(&out, WEFT_LONG_PACKET);
+            weft_ring_loss_is_sample(&out.loss, WEFT_STORE_LONGER) ? weft_clock_ns() - ns : 0;
+        weft_channel_is_filled(&out, WEFT_STORE_LONGER);
     }
 }
 
