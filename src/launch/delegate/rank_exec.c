@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* execvpe */
 #include "launch/delegate/rank_exec.h"
 
 #include "base/config.h"
@@ -119,7 +118,7 @@ static int execute(const wl_app_t *app, const wl_variables_t *environment)
     if (app->directory != NULL && chdir(app->directory) != 0)
         return weft_fail(MPI_ERR_NO_SUCH_FILE, "the working directory %s cannot be used: %s",
                          app->directory, strerror(errno));
-    execvpe(app->path, app->arguments, environment->entries);
+    wl_program_execute(app->path, app->arguments, environment->entries);
     return weft_fail(MPI_ERR_ACCESS, "the program %s cannot be executed: %s", app->path,
                      strerror(errno));
 }

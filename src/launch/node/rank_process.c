@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* vfork, execvpe */
+#define _GNU_SOURCE /* vfork */
 #include "launch/node/rank_process.h"
 
+#include "launch/plan/program_search.h"
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/log.h"
@@ -16,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REAP_PAUSE_NS = 1000000, BUSY_NAP_NS = 10000000, BUSY_NAPS = 100 };
+enum { REAP_PAUSE_NS = 1000000 };
 
 /* Why a child did not reach its program; the child writes it, as it shares our memory until then.
  */
@@ -72,21 +73,6 @@ static void restore_signals(const wl_ranks_t *ranks)
     signal(SIGQUIT, SIG_DFL);
 }
 
-/* Returns if that failed. A program that was linked a moment ago may still be open for writing. The
- * path has a '/', so nothing is searched; execvpe is used because it gives a script without "#!" to
- * the shell. */
-static void execute(const wl_rank_start_t *start)
-{
-    static const struct timespec nap = {.tv_nsec = BUSY_NAP_NS};
-    for (int naps = 0; naps < BUSY_NAPS; naps++) {
-        execvpe(start->path, start->arguments, start->environment);
-        if (errno != ETXTBSY)
-            return;
-        nanosleep(&nap, NULL);
-    }
-    errno = ETXTBSY;
-}
-
 /* The child between vfork and exec: it runs in mpirun's memory while mpirun's main thread sleeps
  * and others may hold locks, so it makes system calls only. */
 static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
@@ -106,7 +92,7 @@ static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
     setrlimit(RLIMIT_NOFILE, &ranks->open_files);
     restore_signals(ranks);
     sigprocmask(SIG_SETMASK, &ranks->signals, NULL);
-    execute(start);
+    wl_program_execute(start->path, start->arguments, start->environment);
     give_up(failure, start->path);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* execvpe */
 #include "launch/plan/program_search.h"
 
 #include "base/fail.h"
@@ -10,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { BUSY_NAP_NS = 10000000, BUSY_NAPS = 100 };
 
 /* Can `path`, seen from `directory`, be executed? 0 or an errno. */
 static int check_executable(const char *directory, const char *path)
@@ -114,4 +118,17 @@ int wl_programs_find(wl_job_plan_t *plan, int host)
             err = find_program(app);
     }
     return err;
+}
+
+/* Nothing is searched, as the path has a '/'; execvpe gives a script without "#!" to the shell. */
+void wl_program_execute(const char *path, char *const arguments[], char *const environment[])
+{
+    static const struct timespec nap = {.tv_nsec = BUSY_NAP_NS};
+    for (int naps = 0; naps < BUSY_NAPS; naps++) {
+        execvpe(path, arguments, environment);
+        if (errno != ETXTBSY)
+            return;
+        nanosleep(&nap, NULL);
+    }
+    errno = ETXTBSY;
 }

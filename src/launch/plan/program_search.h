@@ -19,4 +19,9 @@ int wl_programs_find(wl_job_plan_t *plan, int host);
  *  errno that tells the user most. */
 int wl_program_path(const char *search, const char *name, char path_out[PATH_MAX]);
 
+/** Become the program; `path` has a '/'. One that was linked a moment ago may still be open for
+ * writing, and is waited for, a second at most. Makes system calls only, as a child between vfork
+ * and exec must. Returns, with errno, only if it fails. */
+void wl_program_execute(const char *path, char *const arguments[], char *const environment[]);
+
 #endif
