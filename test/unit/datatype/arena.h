@@ -25,8 +25,7 @@ static inline arena_t make_arena(const model_t *model, size_t count)
     arena_t arena = {.low = low, .bytes = (size_t)(high - low)};
     arena.memory = malloc(arena.bytes);
     arena.at = arena.memory - low;
-    for (size_t i = 0; i < arena.bytes; i++)
-        arena.memory[i] = (unsigned char)model_random(256);
+    model_random_bytes(arena.memory, arena.bytes);
     return arena;
 }
 

@@ -34,8 +34,7 @@ static void check_unpack(const model_t *model, size_t count, size_t offset, size
     arena_t arena = make_arena(model, count);
     unsigned char *expected = malloc(arena.bytes), *in = malloc(bytes + 1);
     memcpy(expected, arena.memory, arena.bytes);
-    for (size_t i = 0; i < bytes; i++)
-        in[i] = (unsigned char)model_random(256);
+    model_random_bytes(in, bytes);
     if (!overlaps(model, count, &arena)) {
         for (size_t i = 0; i < bytes; i++)
             expected[place_of(model, offset + i) - arena.low] = in[i];

@@ -290,6 +290,18 @@ static int model_random(int limit)
     return (int)((model_seed >> 33) % (unsigned)limit);
 }
 
+/* Eight bytes a step, as most of them only fill memory. */
+static inline void model_random_bytes(void *to, size_t bytes)
+{
+    unsigned char *at = to;
+    for (size_t done = 0; done < bytes; done += 8) {
+        model_seed = model_seed * 6364136223846793005ull + 1442695040888963407ull;
+        unsigned long long mixed = (model_seed ^ model_seed >> 29) * 0x9e3779b97f4a7c15ull;
+        mixed ^= mixed >> 32;
+        memcpy(at + done, &mixed, bytes - done < 8 ? bytes - done : 8);
+    }
+}
+
 static model_t model_random_basic(void)
 {
     switch (model_random(7)) {
