@@ -123,7 +123,10 @@ static __attribute__((noinline)) bool send_reserved(peer_t *peer, const weft_hea
     void *to = weft_channel_reserve(&peer->out, header->bytes);
     if (__builtin_expect(to == NULL, 0))
         return false;
-    shm_store(&peer->endpoint, to, payload, header->bytes);
+    if (header->bytes <= WEFT_SLOT_PAYLOAD) /* perhaps none: then there is no payload to copy */
+        weft_copy_small(to, payload, header->bytes);
+    else
+        shm_store(&peer->endpoint, to, payload, header->bytes);
     shm_commit(&peer->endpoint, header);
     return true;
 }
