@@ -33,13 +33,13 @@ void weft_call_blame(weft_call_t *call, weft_comm_t *comm)
         weft_comm_retain(comm);
 }
 
-int weft_call_failed(weft_call_t call, int error)
+int weft_call_failed(const weft_call_t *call, int error)
 {
     weft_unlock();
-    int result = raise_error(&call, error);
-    if (call.holds_comm) {
+    int result = raise_error(call, error);
+    if (call->holds_comm) {
         weft_lock();
-        weft_comm_release(call.comm);
+        weft_comm_release(call->comm);
         weft_unlock();
     }
     return result;

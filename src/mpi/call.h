@@ -29,9 +29,8 @@ void weft_call_outside(const char *name) __attribute__((cold, noreturn));
  * `comm` is released. */
 void weft_call_blame(weft_call_t *call, weft_comm_t *comm) __attribute__((cold));
 
-/** Unlock and run the error handler; returns what the MPI function returns. The call is a value, so
- * that it need not be in memory where there is no error. */
-int weft_call_failed(weft_call_t call, int error) __attribute__((cold));
+/** Unlock and run the error handler; returns what the MPI function returns. */
+int weft_call_failed(const weft_call_t *call, int error) __attribute__((cold));
 
 /** As weft_call_begin and weft_call_end, for functions that work before MPI_Init and after
  *  MPI_Finalize too (MPI 5.0 section 11.4.1), from any thread, at any thread level. */
@@ -57,7 +56,7 @@ static inline weft_call_t weft_call_begin(const char *name)
 static inline int weft_call_end(const weft_call_t *call, int error)
 {
     if (__builtin_expect(error != MPI_SUCCESS, 0))
-        return weft_call_failed(*call, error);
+        return weft_call_failed(call, error);
     weft_unlock();
     return MPI_SUCCESS;
 }

@@ -122,9 +122,11 @@ static inline bool weft_is_plain_call(void)
 static inline bool __attribute__((always_inline))
 weft_is_plain_send(const weft_user_message_t *user, weft_send_args_t *out)
 {
+    if (!weft_is_plain_call())
+        return false; /* without MPI the objects behind handles are gone */
     weft_comm_t *comm = weft_comm_of(user->comm);
     weft_type_t *type = weft_type_of(user->datatype);
-    if (!weft_is_plain_call() || comm == NULL || !weft_is_usual_message(user, comm, false, type))
+    if (comm == NULL || !weft_is_usual_message(user, comm, false, type))
         return false;
     weft_set_send(out, user, comm, type);
     return true;
@@ -133,9 +135,11 @@ weft_is_plain_send(const weft_user_message_t *user, weft_send_args_t *out)
 static inline bool __attribute__((always_inline))
 weft_is_plain_recv(const weft_user_message_t *user, weft_recv_args_t *out)
 {
+    if (!weft_is_plain_call())
+        return false; /* without MPI the objects behind handles are gone */
     weft_comm_t *comm = weft_comm_of(user->comm);
     weft_type_t *type = weft_type_of(user->datatype);
-    if (!weft_is_plain_call() || comm == NULL || !weft_is_usual_message(user, comm, true, type))
+    if (comm == NULL || !weft_is_usual_message(user, comm, true, type))
         return false;
     weft_set_recv(out, user, comm, type);
     return true;
@@ -145,7 +149,7 @@ weft_is_plain_recv(const weft_user_message_t *user, weft_recv_args_t *out)
 static inline int weft_plain_end(const char *name, weft_comm_t *comm, int error)
 {
     if (__builtin_expect(error != MPI_SUCCESS, 0))
-        return weft_call_failed((weft_call_t){.name = name, .comm = comm}, error);
+        return weft_call_failed(&(weft_call_t){.name = name, .comm = comm}, error);
     return MPI_SUCCESS;
 }
 

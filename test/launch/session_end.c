@@ -26,10 +26,26 @@ static int use_session(MPI_Session session, MPI_Comm *comm)
     return rank;
 }
 
+/* A communicator of the program, whose memory is gone with MPI. */
+static void call_after_finalize(const char *way)
+{
+    MPI_Comm stale;
+    int number = 0;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &stale);
+    MPI_Finalize();
+    if (strcmp(way, "send") == 0)
+        MPI_Send(&number, 1, MPI_INT, 0, 0, stale);
+    if (strcmp(way, "receive") == 0)
+        MPI_Recv(&number, 1, MPI_INT, 0, 0, stale, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "";
     MPI_Comm comm;
+    if (strcmp(way, "send") == 0 || strcmp(way, "receive") == 0)
+        call_after_finalize(way); /* does not return */
     MPI_Session session = open_session();
     int rank = use_session(session, &comm);
     if (strcmp(way, "open") == 0 && rank == 1)

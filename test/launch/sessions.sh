@@ -27,6 +27,10 @@ for way in open again; do
 done
 expect 1 "$MPIRUN" -n 3 ./session_end call
 expect_text err 'MPI_Barrier: called after the last session has ended'
+for way in send receive; do
+    expect 1 "$MPIRUN" -n 3 ./session_end $way
+    expect_text err 'MPI_[SR]e[cn][dv]: called after MPI_Finalize'
+done
 
 # Without mpirun
 expect 0 ./session_end quick
