@@ -25,22 +25,19 @@ collect_generalised(weft_call_t *call, weft_request_t *request, MPI_Request *han
     return err;
 }
 
-/* Give the result of a request to the user, and release the request, or make it inactive if it is
- * persistent; sets *handle to match. Returns the request's error; the first error of the call goes
- * to the handler of its communicator. */
-static inline int collect_request(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
-                                  MPI_Status *status)
+/* A request that is inactive, persistent, generalised, or has failed. */
+static int __attribute__((noinline)) collect_otherwise(weft_call_t *call, weft_request_t *request,
+                                                       MPI_Request *handle, MPI_Status *status)
 {
-    weft_progress_let_go();
-    if (__builtin_expect(!request->is_active, 0)) {
+    if (!request->is_active) {
         weft_give_empty_status(status);
         return MPI_SUCCESS;
     }
-    if (__builtin_expect(request->is_generalised, 0))
+    if (request->is_generalised)
         return collect_generalised(call, request, handle, status);
     weft_status_copy(status, &request->status);
     int err = weft_request_result(request);
-    if (__builtin_expect(err != MPI_SUCCESS, 0)) {
+    if (err != MPI_SUCCESS) {
         if (call->comm == NULL)
             weft_call_blame(call, request->comm);
         if (err == MPIX_ERR_PROC_FAILED_PENDING) /* the operation goes on */
@@ -55,18 +52,21 @@ static inline int collect_request(weft_call_t *call, weft_request_t *request, MP
     return err;
 }
 
-/* The same for a request of the usual kind that was waited for and has no error. False: nothing was
- * done. */
-static inline bool collect_plainly(weft_request_t *request, MPI_Request *handle, MPI_Status *status)
+/* Give the result of a request to the user, and release the request, or make it inactive if it is
+ * persistent; sets *handle to match. Returns the request's error; the first error of the call goes
+ * to the handler of its communicator. */
+static inline int __attribute__((always_inline))
+collect_request(weft_call_t *call, weft_request_t *request, MPI_Request *handle, MPI_Status *status)
 {
+    weft_progress_let_go();
     if (__builtin_expect(!request->is_active || request->is_persistent || request->is_generalised ||
                              request->status.MPI_ERROR != MPI_SUCCESS,
                          0))
-        return false;
+        return collect_otherwise(call, request, handle, status);
     weft_status_copy(status, &request->status);
     weft_request_release(request);
     *handle = MPI_REQUEST_NULL;
-    return true;
+    return MPI_SUCCESS;
 }
 
 static inline void note_comm(weft_call_t *call, const weft_request_t *request)
@@ -100,8 +100,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     if (request != NULL) {
         if (request->is_active)
             weft_request_wait(request);
-        if (!collect_plainly(request, handle, status))
-            err = collect_request(&call, request, handle, status);
+        err = collect_request(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
 }
@@ -139,8 +138,8 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 /* ---- many requests ---- */
 
 /* Also sets MPI_ERROR, as only calls with several statuses do. */
-static int collect_one_of_many(weft_call_t *call, weft_request_t *request, MPI_Request *handle,
-                               MPI_Status *status)
+static inline int collect_one_of_many(weft_call_t *call, weft_request_t *request,
+                                      MPI_Request *handle, MPI_Status *status)
 {
     bool is_first = call->comm == NULL; /* that fails, if it does */
     int err = MPI_SUCCESS;
@@ -184,12 +183,10 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
     int failed = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
-        MPI_Status *status = weft_status_at(statuses, i);
         if (request != NULL && request->is_active)
             weft_request_wait(request);
-        if (request != NULL && collect_plainly(request, &handles[i], status))
-            weft_status_note_error(status, MPI_SUCCESS);
-        else if (collect_one_of_many(&call, request, &handles[i], status) != MPI_SUCCESS)
+        if (collect_one_of_many(&call, request, &handles[i], weft_status_at(statuses, i)) !=
+            MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;
     }
     return weft_call_end(&call, failed);

@@ -42,15 +42,10 @@ static struct {
 
 /* ---- the log ---- */
 
-static inline uint64_t log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
 {
     sent_log[++last_number % SENT_LOG] = (sent_entry_t){endpoint, args->context, args->tag};
     return last_number;
-}
-
-uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
-{
-    return log_message(args, endpoint);
 }
 
 void wefti_unlog_message(uint64_t number)
@@ -323,7 +318,7 @@ weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t 
     else if ((sent = make_sent()) == NULL)
         return &weft_request_done;
     sent->request.object.kind = WEFT_KIND_REQUEST;
-    sent->cancel.number = log_message(args, endpoint);
+    sent->cancel.number = wefti_log_message(args, endpoint);
     wefti_pt2pt.cancellable++;
     return &sent->request;
 }

@@ -412,8 +412,11 @@ static int begin_slowly(const weft_send_args_t *args, weft_request_t **out)
     return err;
 }
 
-static int done_at_once(weft_request_t **out)
+/* A message that did not go out at once, or goes to MPI_PROC_NULL. */
+static int begin_otherwise(const weft_send_args_t *args, weft_request_t **out)
 {
+    if (args->dest != MPI_PROC_NULL)
+        return begin_slowly(args, out);
     *out = &weft_request_done;
     return MPI_SUCCESS;
 }
@@ -448,16 +451,17 @@ int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
 {
     weft_endpoint_t *endpoint = endpoint_of(args);
     if (__builtin_expect(!send_at_once(args, endpoint), 0))
-        return args->dest == MPI_PROC_NULL ? done_at_once(out) : begin_slowly(args, out);
+        return begin_otherwise(args, out);
     wefti_note_message(args, endpoint);
-    return done_at_once(out);
+    *out = &weft_request_done;
+    return MPI_SUCCESS;
 }
 
 int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out)
 {
     weft_endpoint_t *endpoint = endpoint_of(args);
     if (__builtin_expect(!send_at_once(args, endpoint), 0))
-        return args->dest == MPI_PROC_NULL ? done_at_once(out) : begin_slowly(args, out);
+        return begin_otherwise(args, out);
     *out = wefti_sent_create(args, endpoint);
     return MPI_SUCCESS;
 }
@@ -466,10 +470,8 @@ static int send_slowly(const weft_send_args_t *args)
 {
     weft_send_args_t slow = *args;
     weft_request_t *request;
-    if (args->dest == MPI_PROC_NULL)
-        return MPI_SUCCESS;
     slow.is_blocking = true;
-    int err = begin_slowly(&slow, &request);
+    int err = begin_otherwise(&slow, &request);
     if (err != MPI_SUCCESS)
         return err;
     return weft_request_finish(request, MPI_STATUS_IGNORE);
