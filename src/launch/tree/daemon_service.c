@@ -105,7 +105,8 @@ static void daemon_take_again(void *owner, const wl_message_t *message)
     const wl_placement_t *placement = &daemon->node.plan->placement;
     wl_reader_t reader = wl_read_begin(message);
     uint32_t rank = wl_read_u32(&reader);
-    if (rank >= (uint32_t)placement->size || placement->host_of[rank] != daemon->node.host)
+    if (daemon->node.restarts == NULL || rank >= (uint32_t)placement->size ||
+        placement->host_of[rank] != daemon->node.host)
         return;
     daemon->has_told_end_of_output = false;
     int err = wl_node_ranks_restart(&daemon->node, (int)rank);
