@@ -21,11 +21,12 @@
 #include <string.h>
 
 /* Copy the first and the last `part` bytes, which may overlap. `part` is a constant, so that the
- * compiler needs neither a call nor a branch. */
+ * compiler needs neither a call nor a branch, and at most that of a vector register: it would keep
+ * longer ones in memory. */
 static inline __attribute__((always_inline)) void weft_copy_ends(char *to, const char *from,
                                                                  size_t bytes, size_t part)
 {
-    char head[32], tail[32];
+    char head[16], tail[16];
     memcpy(head, from, part);
     memcpy(tail, from + bytes - part, part);
     memcpy(to, head, part);
@@ -38,9 +39,10 @@ static inline __attribute__((always_inline)) void weft_copy_small(void *to, cons
 {
     char *t = to;
     const char *f = from;
-    if (bytes >= 32)
-        weft_copy_ends(t, f, bytes, 32);
-    else if (bytes >= 16)
+    if (bytes >= 32) {
+        weft_copy_ends(t, f, 32, 16);
+        weft_copy_ends(t + bytes - 32, f + bytes - 32, 32, 16);
+    } else if (bytes >= 16)
         weft_copy_ends(t, f, bytes, 16);
     else if (bytes >= 8)
         weft_copy_ends(t, f, bytes, 8);

@@ -12,6 +12,7 @@
 #include "datatype/layout.h"
 #include "object/counts.h"
 #include "object/object.h"
+#include "base/own_symbol.h"
 #include "mpi.h"
 
 #include <stdbool.h>
@@ -26,7 +27,8 @@ typedef struct weft_type {
     MPI_Aint lb, extent;           /* extent = ub - lb */
     MPI_Aint true_lb, true_extent; /* of the data alone */
     bool is_dense;                 /* the data of n elements is one run of n * size bytes at the
-                                      buffer, in order; false before commit */
+                                      buffer, in order; false before commit, and where the type
+                                      cannot receive */
     bool is_committed;
     bool can_receive; /* committed, and no two bytes of its data lie at one place */
     bool is_predefined;
@@ -52,13 +54,13 @@ typedef struct weft_type {
 enum { WEFT_TYPE_HANDLES = 1024 };
 
 /** The predefined types by the value of their handle; NULL where there is none. */
-extern weft_type_t *const weft_type_table[WEFT_TYPE_HANDLES];
+extern WEFT_OWN_SYMBOL weft_type_t *const weft_type_table[WEFT_TYPE_HANDLES];
 
 /* The handles of mpix.h. */
 enum { WEFT_EXTENSIONS_BEGIN = 0x1240, WEFT_EXTENSION_HANDLES = 64 };
 
 /** The types of mpix.h by the value of their handle less WEFT_EXTENSIONS_BEGIN; NULL as above. */
-extern weft_type_t *const weft_extension_table[WEFT_EXTENSION_HANDLES];
+extern WEFT_OWN_SYMBOL weft_type_t *const weft_extension_table[WEFT_EXTENSION_HANDLES];
 
 /** The type of a handle; NULL: MPI_DATATYPE_NULL, freed or no datatype. */
 static inline weft_type_t *weft_type_of(MPI_Datatype handle)

@@ -62,10 +62,16 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
                 MPI_Comm comm)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    weft_send_args_t args;
-    if (__builtin_expect(weft_is_plain_send(&user, &args), 1))
-        return weft_plain_end("MPI_Send", args.comm, weft_send(&args));
-    return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
+    weft_dense_message_t message;
+    weft_endpoint_t *endpoint = NULL;
+    if (__builtin_expect(weft_is_dense_message(&user, false, &message), 1))
+        endpoint = weft_send_dense(buf, message, dest, tag);
+    if (__builtin_expect(endpoint == NULL, 0))
+        return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
+    if (__builtin_expect(weft_cancellable_sends > 0, 0))
+        weft_sent_note(endpoint, message.comm->context, tag);
+    weft_endpoint_flush(endpoint); /* the program may leave MPI for long */
+    return MPI_SUCCESS;
 }
 
 /** Sends a message whose receive has been started already, and returns when buf may be changed
@@ -124,14 +130,15 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    weft_send_args_t args;
-    weft_request_t *begun;
-    if (__builtin_expect(request == NULL || !weft_is_plain_send(&user, &args), 0))
+    weft_dense_message_t message;
+    weft_endpoint_t *endpoint = NULL;
+    if (__builtin_expect(request != NULL && weft_is_dense_message(&user, false, &message), 1))
+        endpoint = weft_send_dense(buf, message, dest, tag);
+    if (__builtin_expect(endpoint == NULL, 0))
         return send_with("MPI_Isend", user, WEFT_SEND_STANDARD, weft_isend_begin, request);
-    int err = weft_isend_begin(&args, &begun);
-    if (__builtin_expect(err == MPI_SUCCESS, 1))
-        *request = weft_give_request("MPI_Isend", begun);
-    return weft_plain_end("MPI_Isend", args.comm, err);
+    *request =
+        weft_give_request("MPI_Isend", weft_sent_create(endpoint, message.comm->context, tag));
+    return MPI_SUCCESS;
 }
 
 /** Starts to send a message whose receive has been started already, and returns at once
@@ -257,10 +264,12 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
                 MPI_Comm comm, MPI_Status *status)
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
-    weft_recv_args_t args;
-    if (__builtin_expect(weft_is_plain_recv(&user, &args), 1))
-        return weft_plain_end("MPI_Recv", args.comm, weft_recv(&args, status));
-    return recv_blocking("MPI_Recv", user, status);
+    weft_dense_message_t message;
+    if (__builtin_expect(!weft_is_dense_message(&user, true, &message), 0))
+        return recv_blocking("MPI_Recv", user, status);
+    weft_request_t *begun = weft_recv_dense(buf, message, source, tag, true);
+    int err = begun == NULL ? MPI_ERR_NO_MEM : weft_request_finish(begun, status);
+    return weft_end_dense("MPI_Recv", message.comm, err);
 }
 
 typedef int (*begin_recv_fn_t)(const weft_recv_args_t *args, weft_request_t **out);
@@ -291,14 +300,13 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
                  MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
-    weft_recv_args_t args;
-    weft_request_t *begun;
-    if (__builtin_expect(request == NULL || !weft_is_plain_recv(&user, &args), 0))
+    weft_dense_message_t message;
+    if (__builtin_expect(request == NULL || !weft_is_dense_message(&user, true, &message), 0))
         return recv_with("MPI_Irecv", user, weft_irecv_begin, request);
-    int err = weft_irecv_begin(&args, &begun);
-    if (__builtin_expect(err == MPI_SUCCESS, 1))
+    weft_request_t *begun = weft_recv_dense(buf, message, source, tag, false);
+    if (__builtin_expect(begun != NULL, 1))
         *request = weft_give_request("MPI_Irecv", begun);
-    return weft_plain_end("MPI_Irecv", args.comm, err);
+    return weft_end_dense("MPI_Irecv", message.comm, begun != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM);
 }
 
 /** Makes a persistent request for a receive (section 3.9). Each MPI_Start starts to receive a

@@ -56,7 +56,7 @@ static inline int weft_check_comm(weft_call_t *call, MPI_Comm handle, weft_comm_
 /** MPIX_ERR_REVOKED: no communication is possible on it. */
 static inline int weft_check_revoked(const weft_comm_t *comm)
 {
-    return __builtin_expect(weft_pt2pt_is_watchful, 0) ? weft_pt2pt_look(comm) : MPI_SUCCESS;
+    return __builtin_expect(weft_world.is_watchful, 0) ? weft_pt2pt_look(comm) : MPI_SUCCESS;
 }
 
 /** As weft_check_comm, for calls that communicate. */

@@ -33,7 +33,7 @@ static int add_user(int thread_level)
     rests = false;
     process = getpid();
     if (users++ == 0) /* else threads of other users read it */
-        weft_world.stage = WEFT_RUNNING;
+        weft_world_set_stage(WEFT_RUNNING);
     return MPI_SUCCESS;
 }
 
@@ -47,7 +47,7 @@ static bool can_rest(void)
 /* The last user goes for good. */
 static int remove_last_user(void)
 {
-    weft_world.stage = WEFT_AFTER_FINALIZE;
+    weft_world_set_stage(WEFT_AFTER_FINALIZE);
     users = 0;
     if (!can_rest())
         return weft_stop();
@@ -110,7 +110,7 @@ int weft_library_enter_session(void)
     weft_world.begins_alone = users == 0;
     int err = add_user(MPI_THREAD_MULTIPLE);
     if (err == MPI_SUCCESS && !weft_world.is_threaded)
-        weft_world.is_threaded = true;
+        weft_world_set_threaded(true);
     if (err == MPI_SUCCESS)
         has_sessions = true;
     pthread_mutex_unlock(&gate);

@@ -5,6 +5,7 @@
 #define WEFT_MPI_MESSAGE_CALL_H
 
 #include "mpi/check.h"
+#include "pt2pt/dense.h"
 #include "pt2pt/pt2pt.h"
 #include "base/config.h"
 
@@ -29,14 +30,14 @@ extern const weft_message_names_t weft_message_send_names, weft_message_recv_nam
 int weft_check_message(const weft_user_message_t *user, const weft_comm_t *comm, bool is_recv,
                        const weft_message_names_t *names, weft_type_t **type);
 
-/** Are the arguments right, as those of nearly all calls? False: it takes weft_check_message() to
- * know. */
+/** Are the arguments right, as those of nearly all calls, if the type may be used? False: it takes
+ * weft_check_message() to know. */
 static inline bool __attribute__((always_inline))
 weft_is_usual_message(const weft_user_message_t *user, const weft_comm_t *comm, bool is_recv,
                       const weft_type_t *type)
 {
     MPI_Count bytes;
-    return type != NULL && (is_recv ? type->can_receive : type->is_committed) && user->count >= 0 &&
+    return user->count >= 0 &&
            ((unsigned)user->peer < (unsigned)comm->size ||
             (is_recv && user->peer == MPI_ANY_SOURCE)) &&
            (user->tag >= 0 || (is_recv && user->tag == MPI_ANY_TAG)) &&
@@ -48,7 +49,8 @@ static inline int __attribute__((always_inline))
 weft_check_user_message(const weft_user_message_t *user, const weft_comm_t *comm, bool is_recv,
                         weft_type_t **type)
 {
-    if (__builtin_expect(weft_is_usual_message(user, comm, is_recv, *type), 1) ||
+    bool is_usable = *type != NULL && (is_recv ? (*type)->can_receive : (*type)->is_committed);
+    if (__builtin_expect(is_usable && weft_is_usual_message(user, comm, is_recv, *type), 1) ||
         !weft_config.CHECK_ARGS)
         return MPI_SUCCESS;
     return weft_check_message(user, comm, is_recv,
@@ -108,45 +110,27 @@ weft_check_recv(weft_call_t *call, const weft_user_message_t *user, weft_recv_ar
     return MPI_SUCCESS;
 }
 
-/* ---- the straight way ---- */
+/* ---- the short way ---- */
 
-/** Is MPI running, is there no lock to be taken, and has nothing failed? */
-static inline bool weft_is_plain_call(void)
-{
-    return weft_world.stage == WEFT_RUNNING && !weft_world.is_threaded && !weft_pt2pt_is_watchful;
-}
-
-/** Is this a call of that kind, with usual arguments? Then *out has those of pt2pt. False: nothing
- * was done, and weft_check_send() does all in its order. So nearly all calls have one straight way,
- * on which nothing need be kept for another. */
+/** Are the arguments right, as those of nearly all calls are, the data one run, and is there
+ * nothing that the call would have to do first? Then *out is the message. False: nothing was done,
+ * and the long way does all in its order. */
 static inline bool __attribute__((always_inline))
-weft_is_plain_send(const weft_user_message_t *user, weft_send_args_t *out)
+weft_is_dense_message(const weft_user_message_t *user, bool is_recv, weft_dense_message_t *out)
 {
-    if (!weft_is_plain_call())
+    if (!weft_world.is_plain)
         return false; /* without MPI the objects behind handles are gone */
     weft_comm_t *comm = weft_comm_of(user->comm);
     weft_type_t *type = weft_type_of(user->datatype);
-    if (comm == NULL || !weft_is_usual_message(user, comm, false, type))
+    if (comm == NULL || type == NULL || !type->is_dense ||
+        !weft_is_usual_message(user, comm, is_recv, type))
         return false;
-    weft_set_send(out, user, comm, type);
+    *out = (weft_dense_message_t){comm, (size_t)user->count * type->size};
     return true;
 }
 
-static inline bool __attribute__((always_inline))
-weft_is_plain_recv(const weft_user_message_t *user, weft_recv_args_t *out)
-{
-    if (!weft_is_plain_call())
-        return false; /* without MPI the objects behind handles are gone */
-    weft_comm_t *comm = weft_comm_of(user->comm);
-    weft_type_t *type = weft_type_of(user->datatype);
-    if (comm == NULL || !weft_is_usual_message(user, comm, true, type))
-        return false;
-    weft_set_recv(out, user, comm, type);
-    return true;
-}
-
-/** The end of a call on the straight way. */
-static inline int weft_plain_end(const char *name, weft_comm_t *comm, int error)
+/** The end of a call on the short way. */
+static inline int weft_end_dense(const char *name, weft_comm_t *comm, int error)
 {
     if (__builtin_expect(error != MPI_SUCCESS, 0))
         return weft_call_failed(&(weft_call_t){.name = name, .comm = comm}, error);

@@ -316,7 +316,7 @@ int weft_start(int thread_level)
     if (err != MPI_SUCCESS)
         return err;
     weft_cuda_open(); /* late, since it watches for libraries that are loaded after it */
-    weft_world.is_threaded = thread_level == MPI_THREAD_MULTIPLE;
+    weft_world_set_threaded(thread_level == MPI_THREAD_MULTIPLE);
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
     weft_lock();
     err = report_paths();
@@ -389,7 +389,7 @@ int weft_stop(void)
     weft_lock();
     weft_bsend_close();
     weft_unlock();
-    weft_world.is_threaded = false;
+    weft_world_set_threaded(false);
     weft_leaks_close();
     weft_detector_close();
     if (weft_on_stop != NULL)

@@ -94,12 +94,12 @@ void weft_net_tell_lost(weft_net_peers_t *peers, bool (*may_tell)(const weft_net
 /* ---- throttling ---- */
 
 bool weft_net_tell_throttle(weft_net_peer_t *peer,
-                            bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header,
+                            bool (*send)(weft_endpoint_t *endpoint, weft_header_t header,
                                          const void *payload))
 {
     bool throttles = peer->throttles;
     weft_header_t header = {.kind = throttles ? WEFT_WIRE_THROTTLE : WEFT_WIRE_RELEASE};
-    if (!send(&peer->endpoint, &header, NULL))
+    if (!send(&peer->endpoint, header, NULL))
         return false;
     peer->has_told = throttles;
     return true;

@@ -67,7 +67,7 @@ static inline bool weft_net_must_tell_throttle(const weft_net_peer_t *peer)
 /** Tell the peer by a packet of kind WEFT_WIRE_THROTTLE or WEFT_WIRE_RELEASE. false: `send` found
  * no room. */
 bool weft_net_tell_throttle(weft_net_peer_t *peer,
-                            bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header,
+                            bool (*send)(weft_endpoint_t *endpoint, weft_header_t header,
                                          const void *payload));
 
 /** Take such a packet that has come from the peer. */

@@ -18,6 +18,7 @@
 #include "object/object.h"
 #include "object/topology.h"
 #include "runtime/world.h"
+#include "base/own_symbol.h"
 #include "mpi.h"
 
 #include <stdbool.h>
@@ -66,7 +67,7 @@ extern weft_comm_t weft_comm_job;
 
 /** What MPI_COMM_WORLD and MPI_COMM_SELF stand for: NULL before MPI_Init and after MPI_Finalize,
  * even while a session is open (MPI 5.0 section 11.2). */
-extern weft_comm_t *weft_comm_users_world, *weft_comm_users_self;
+extern WEFT_OWN_SYMBOL weft_comm_t *weft_comm_users_world, *weft_comm_users_self;
 
 /** NULL: not a live communicator (MPI_COMM_NULL included). */
 static inline weft_comm_t *weft_comm_of(MPI_Comm handle)

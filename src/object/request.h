@@ -15,6 +15,7 @@
 #include "object/status.h"
 #include "runtime/progress.h"
 #include "base/memory.h"
+#include "base/own_symbol.h"
 #include "mpi.h"
 
 #include <stdbool.h>
@@ -58,7 +59,7 @@ struct weft_request {
 void weft_request_cannot_cancel(weft_request_t *request);
 
 /** Stands for every send that completed before it returned; never active, never released. */
-extern weft_request_t weft_request_done;
+extern WEFT_OWN_SYMBOL weft_request_t weft_request_done;
 
 /** NULL: not a live request (MPI_REQUEST_NULL included). */
 static inline weft_request_t *weft_request_of(MPI_Request handle)

@@ -57,7 +57,7 @@ static void deliver(weft_ofi_peer_t *peer, const weft_wire_t *wire, const char *
     else if (wire->kind == WEFT_WIRE_TAKEN)
         note_confirmed(peer, weft_header_number(&header));
     else
-        wefti_ofi.sink(peer->net.process, &header, payload);
+        wefti_ofi.sink(peer->net.process, header, payload);
 }
 
 /* ---- order ---- */

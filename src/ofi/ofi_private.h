@@ -78,9 +78,9 @@ void wefti_ofi_failed(const char *doing, int error);
 /* outgoing.c */
 /** Have wefti_outgoing_progress() look at the peer. */
 void wefti_ofi_note_unsettled(weft_ofi_peer_t *peer);
-bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
+bool wefti_ofi_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload);
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes);
-void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header);
+void wefti_ofi_commit(weft_endpoint_t *endpoint, weft_header_t header);
 void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on);
 /** Try again what the provider refused; returns how much went out. */
 int wefti_outgoing_progress(void);

@@ -176,7 +176,7 @@ static bool send_packet(weft_ofi_peer_t *peer, const weft_header_t *header, cons
         return false;
     if (header->bytes > 0)
         weft_copy(room, payload, header->bytes);
-    wefti_ofi_commit(&peer->net.endpoint, header);
+    wefti_ofi_commit(&peer->net.endpoint, *header);
     return true;
 }
 
@@ -186,10 +186,10 @@ static bool may_send(const weft_ofi_peer_t *peer)
     return weft_credit_is_left(&peer->credit) && !peer->net.endpoint.is_lost;
 }
 
-bool wefti_ofi_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+bool wefti_ofi_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
-    return may_send(peer) && send_packet(peer, header, payload);
+    return may_send(peer) && send_packet(peer, &header, payload);
 }
 
 void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes)
@@ -198,11 +198,11 @@ void *wefti_ofi_reserve(weft_endpoint_t *endpoint, size_t bytes)
     return may_send(peer) ? reserve_slot(peer, bytes) : NULL;
 }
 
-void wefti_ofi_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+void wefti_ofi_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     weft_ofi_peer_t *peer = (weft_ofi_peer_t *)endpoint;
     weft_rail_slot_t *slot = reserved;
-    compose_into(slot, peer, header);
+    compose_into(slot, peer, &header);
     dispatch(peer, slot);
 }
 
@@ -216,10 +216,10 @@ void wefti_ofi_throttle(weft_endpoint_t *endpoint, bool is_on)
 /* ---- progress ---- */
 
 /* Packets of this transport itself need no credit. */
-static bool send_without_credit(weft_endpoint_t *endpoint, const weft_header_t *header,
+static bool send_without_credit(weft_endpoint_t *endpoint, weft_header_t header,
                                 const void *payload)
 {
-    return send_packet((weft_ofi_peer_t *)endpoint, header, payload);
+    return send_packet((weft_ofi_peer_t *)endpoint, &header, payload);
 }
 
 /* This may be the first packet of this rank to the peer. */

@@ -46,7 +46,7 @@ static bool send_rts_rkey(weft_send_t *send, weft_rts_t *rts)
     weft_header_t header =
         weft_header(WEFT_PACKET_RTS_RKEY, WEFT_RTS_RKEY_BYTES, args->context, args->tag);
     send->endpoint->asked++;
-    if (send->endpoint->link->send(send->endpoint, &header, rts))
+    if (send->endpoint->link->send(send->endpoint, header, rts))
         return true;
     send->endpoint->asked--;
     return false;
@@ -83,7 +83,7 @@ bool wefti_send_announce_short(weft_send_t *send)
     if (send->cancel.number != 0 && !args->is_blocking)
         wefti_cancel_count(&send->cancel);
     send->endpoint->asked++;
-    send->endpoint->link->commit(send->endpoint, &header);
+    send->endpoint->link->commit(send->endpoint, header);
     return true;
 }
 
@@ -104,6 +104,6 @@ bool wefti_send_announce(weft_send_t *send)
     memcpy(room, &rts, WEFT_RTS_BYTES);
     weft_pack(args->buf, args->count, args->type, 0, room + WEFT_RTS_BYTES, along);
     endpoint->asked++;
-    endpoint->link->commit(endpoint, &header);
+    endpoint->link->commit(endpoint, header);
     return true;
 }

@@ -15,6 +15,8 @@ typedef struct sent_entry {
     int32_t tag;
 } sent_entry_t;
 
+size_t weft_cancellable_sends;
+
 static sent_entry_t sent_log[SENT_LOG];
 static uint64_t last_number;
 
@@ -42,9 +44,9 @@ static struct {
 
 /* ---- the log ---- */
 
-uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+uint64_t weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, int tag)
 {
-    sent_log[++last_number % SENT_LOG] = (sent_entry_t){endpoint, args->context, args->tag};
+    sent_log[++last_number % SENT_LOG] = (sent_entry_t){endpoint, context, tag};
     return last_number;
 }
 
@@ -77,13 +79,13 @@ static uint32_t count_later(uint64_t number)
 void wefti_cancel_count(weft_cancellable_t *cancel)
 {
     cancel->is_counted = true;
-    wefti_pt2pt.cancellable++;
+    weft_cancellable_sends++;
 }
 
 void wefti_cancel_forget(weft_cancellable_t *cancel)
 {
     if (cancel->is_counted)
-        wefti_pt2pt.cancellable--;
+        weft_cancellable_sends--;
     if (asked.of == cancel)
         asked.of = NULL;
     else if (cancel->is_under_way)
@@ -156,7 +158,7 @@ static bool cancel_ask(weft_cancellable_t *cancel)
     asked.of = cancel;
     endpoint->asked++;
     weft_header_t header = weft_header_for(WEFT_PACKET_CANCEL, asked.number, sizeof(packet));
-    if (endpoint->link->send(endpoint, &header, &packet))
+    if (endpoint->link->send(endpoint, header, &packet))
         return true;
     endpoint->asked--;
     asked.number = 0;
@@ -282,7 +284,7 @@ static void sent_release(weft_request_t *request)
         weft_pool_give(&sents, sent);
         return;
     }
-    wefti_pt2pt.cancellable--;
+    weft_cancellable_sends--;
     sent->next = prepared;
     prepared = sent;
 }
@@ -310,7 +312,7 @@ static __attribute__((noinline)) sent_t *make_sent(void)
     return sent;
 }
 
-weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+weft_request_t *weft_sent_create(weft_endpoint_t *endpoint, uint32_t context, int tag)
 {
     sent_t *sent = prepared;
     if (__builtin_expect(sent != NULL, 1))
@@ -318,8 +320,8 @@ weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t 
     else if ((sent = make_sent()) == NULL)
         return &weft_request_done;
     sent->request.object.kind = WEFT_KIND_REQUEST;
-    sent->cancel.number = wefti_log_message(args, endpoint);
-    wefti_pt2pt.cancellable++;
+    sent->cancel.number = weft_sent_note(endpoint, context, tag);
+    weft_cancellable_sends++;
     return &sent->request;
 }
 

@@ -323,7 +323,7 @@ static bool send_chunk(weft_send_t *send, weft_chunk_t *chunk)
         size_t left = chunk->bytes - chunk->filled;
         size_t bytes = left < endpoint->packet_max ? left : endpoint->packet_max;
         weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
-        if (!endpoint->link->send(endpoint, &header, chunk->slot + chunk->filled))
+        if (!endpoint->link->send(endpoint, header, chunk->slot + chunk->filled))
             return false;
         chunk->filled += bytes;
         send->sent += bytes;
@@ -369,7 +369,7 @@ static bool send_push_share(weft_send_t *send)
         weft_header(is_synchronous ? WEFT_PACKET_RTS_SHARE_SYNC : WEFT_PACKET_RTS_SHARE,
                     WEFT_RTS_SHARE_BYTES, args->context, args->tag);
     memcpy(packet.rts, &rts, WEFT_RTS_BYTES);
-    return endpoint->link->send(endpoint, &header, &packet);
+    return endpoint->link->send(endpoint, header, &packet);
 }
 
 static bool push_rts(weft_send_t *send)
@@ -382,7 +382,7 @@ static bool push_rts(weft_send_t *send)
         header.kind = WEFT_PACKET_RTS_RKEY;
         header.bytes = WEFT_RTS_RKEY_BYTES;
     }
-    return send->endpoint->link->send(send->endpoint, &header, &rts);
+    return send->endpoint->link->send(send->endpoint, header, &rts);
 }
 
 /* Push one of these two packets, which are answered. A message of the process to itself is answered
@@ -405,7 +405,7 @@ static bool push_eager(weft_send_t *send)
     const weft_chunk_t *chunk = wefti_chunk_of(send->device->chunks.next);
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, send->args.context, send->args.tag);
-    return send->endpoint->link->send(send->endpoint, &header, chunk->slot);
+    return send->endpoint->link->send(send->endpoint, header, chunk->slot);
 }
 
 static bool push_error(weft_send_t *send)
@@ -413,7 +413,7 @@ static bool push_error(weft_send_t *send)
     weft_packet_error_t packet_error = wefti_packet_error(&send->request);
     weft_header_t header =
         weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), send->args.context, send->args.tag);
-    return send->endpoint->link->send(send->endpoint, &header, &packet_error);
+    return send->endpoint->link->send(send->endpoint, header, &packet_error);
 }
 
 bool wefti_device_send_push(weft_send_t *send)
@@ -448,7 +448,7 @@ bool wefti_device_send_at_once(weft_endpoint_t *endpoint, const weft_send_args_t
     if (room == NULL)
         return false;
     weft_device->bar_read(&bar, room, bytes);
-    endpoint->link->commit(endpoint, &header);
+    endpoint->link->commit(endpoint, header);
     return true;
 }
 

@@ -32,8 +32,7 @@ void (*weft_pt2pt_on_failure)(int process);
 /* ---- endpoints of failed processes ---- */
 
 /* There is never room: so each send comes to where the loss is looked at. */
-static bool refuse_packet(weft_endpoint_t *endpoint, const weft_header_t *header,
-                          const void *payload)
+static bool refuse_packet(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     (void)endpoint, (void)header, (void)payload;
     return false;
@@ -45,7 +44,7 @@ static void *refuse_room(weft_endpoint_t *endpoint, size_t bytes)
     return NULL;
 }
 
-static void refuse_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+static void refuse_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     (void)endpoint, (void)header;
 }
@@ -113,8 +112,6 @@ int weft_pt2pt_check_revoked(const weft_comm_t *comm)
 {
     return comm->is_revoked ? fail_revoked(comm) : MPI_SUCCESS;
 }
-
-bool weft_pt2pt_is_watchful;
 
 int weft_pt2pt_look(const weft_comm_t *comm)
 {
@@ -338,7 +335,8 @@ int weft_pt2pt_revoke(uint32_t context)
     int err = weft_context_set_add(&wefti_pt2pt.revoked, context);
     if (err != MPI_SUCCESS)
         return err;
-    wefti_pt2pt.has_trouble = weft_pt2pt_is_watchful = true;
+    wefti_pt2pt.has_trouble = true;
+    weft_world_set_watchful(true);
     while ((recv = find_of_context(context)) != NULL)
         end_queued(recv, fail_revoked(recv->args.comm));
     wefti_messages_refuse(NULL);

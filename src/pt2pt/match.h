@@ -17,6 +17,7 @@
 #define WEFT_PT2PT_MATCH_H
 
 #include "base/list.h"
+#include "base/own_symbol.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,7 +59,7 @@ typedef struct weft_match_attempts {
     uint64_t count;
 } weft_match_attempts_t;
 
-extern weft_match_attempts_t weft_match_attempts;
+extern WEFT_OWN_SYMBOL weft_match_attempts_t weft_match_attempts;
 
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages);
 

@@ -115,7 +115,6 @@ enum {
 
 /* clang-format off */
 static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
-    [WEFT_PACKET_EAGER]          = {"EAGER", 0, ANY, wefti_recv_eager},
     [WEFT_PACKET_EAGER_FIRST]    = {"EAGER_FIRST", SPLIT_END_BYTES, ANY, wefti_split_first},
     [WEFT_PACKET_EAGER_NEXT]     = {"EAGER_NEXT", 1, ANY, wefti_split_next},
     [WEFT_PACKET_RTS]            = {"RTS", WEFT_RTS_BYTES, ANY, packet_rts},
@@ -141,20 +140,20 @@ static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
 };
 /* clang-format on */
 
-void weft_packet_arrived(int source, const weft_header_t *header, const void *payload)
+void weft_packet_arrived(int source, weft_header_t header, const void *payload)
 {
-    /* The most frequent kind takes no jump through the table. */
-    if (__builtin_expect(header->kind == WEFT_PACKET_EAGER, 1)) {
+    /* The most frequent kind takes no jump through the table, and is not in it. */
+    if (__builtin_expect(header.kind == WEFT_PACKET_EAGER, 1)) {
         wefti_recv_eager(source, header, payload);
         return;
     }
     const packet_kind_t *kind =
-        header->kind < WEFT_PACKET_KINDS ? &packet_kinds[header->kind] : &packet_kinds[0];
+        header.kind < WEFT_PACKET_KINDS ? &packet_kinds[header.kind] : &packet_kinds[0];
     if (kind->handler == NULL)
-        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d of rank %d",
-                 header->kind, source);
-    else if (header->bytes < kind->least || header->bytes > kind->most)
-        drop_malformed(source, kind->name, header->bytes);
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a packet of unknown kind %d of rank %d", header.kind,
+                 source);
+    else if (header.bytes < kind->least || header.bytes > kind->most)
+        drop_malformed(source, kind->name, header.bytes);
     else
-        kind->handler(source, header, payload);
+        kind->handler(source, &header, payload);
 }

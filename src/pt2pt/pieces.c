@@ -58,7 +58,7 @@ bool wefti_stream_push(weft_send_t *send)
             return false;
         pack_piece(send, room, bytes);
         weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
-        endpoint->link->commit(endpoint, &header);
+        endpoint->link->commit(endpoint, header);
         send->sent += bytes;
     }
     return true;
@@ -94,7 +94,7 @@ static bool push_packet(weft_send_t *send)
         memcpy(room + bytes, &end, sizeof(end));
     weft_header_t header = weft_header(is_first ? WEFT_PACKET_EAGER_FIRST : WEFT_PACKET_EAGER_NEXT,
                                        (uint32_t)all, args->context, args->tag);
-    endpoint->link->commit(endpoint, &header);
+    endpoint->link->commit(endpoint, header);
     send->sent += bytes;
     return true;
 }

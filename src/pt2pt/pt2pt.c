@@ -21,7 +21,7 @@ int weft_pt2pt_open(void)
     weft_match_init(&wefti_pt2pt.receives, false);
     weft_match_init(&wefti_pt2pt.messages, true);
     wefti_precvs_open();
-    weft_pt2pt_is_watchful = weft_config.RECOVERY;
+    weft_world_set_watchful(weft_config.RECOVERY);
     weft_device_freed = wefti_device_tell_freed;
     return weft_bsend_open();
 }

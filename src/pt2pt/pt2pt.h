@@ -136,7 +136,7 @@ void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message
 void *weft_packet_land(int source_process, weft_header_t *header);
 
 /** Gets every packet: given to the transports when they are opened. */
-void weft_packet_arrived(int source_process, const weft_header_t *header, const void *payload);
+void weft_packet_arrived(int source_process, weft_header_t header, const void *payload);
 
 /** A rank cannot be reached any more: sends to it, receives and probes from it, and those from any
  *  source end with MPI_ERR_OTHER and the text `why`; so do those that begin later. */
@@ -158,12 +158,10 @@ int weft_pt2pt_revoke(uint32_t context);
 /** MPIX_ERR_REVOKED, with a text. */
 int weft_pt2pt_check_revoked(const weft_comm_t *comm);
 
-/** Calls that communicate begin with weft_pt2pt_look(): there is WEFT_RECOVERY, or a communicator
- *  was revoked. */
-extern bool weft_pt2pt_is_watchful;
-
-/** As weft_pt2pt_check_revoked(); makes progress now and then, since a rank that only sends would
- *  never hear that a communicator is revoked. Not to be called in progress. */
+/** Calls that communicate begin with this where weft_world.is_watchful: there is WEFT_RECOVERY, or
+ *  a communicator was revoked. As weft_pt2pt_check_revoked(); makes progress now and then, since a
+ *  rank that only sends would never hear that a communicator is revoked. Not to be called in
+ *  progress. */
 int weft_pt2pt_look(const weft_comm_t *comm);
 
 /** Send a note of src/ft, in its place among the messages to a process; dropped if that is lost. */

@@ -4,9 +4,11 @@
 #define WEFT_PT2PT_PT2PT_PRIVATE_H
 
 #include "pt2pt/cancel.h"
+#include "pt2pt/dense.h"
 #include "pt2pt/match.h"
 #include "pt2pt/packet.h"
 #include "pt2pt/pt2pt.h"
+#include "base/own_symbol.h"
 
 typedef struct weft_send {
     weft_request_t request; /* first */
@@ -43,13 +45,17 @@ typedef struct weft_send {
 /* What a small message needs stands first, in few cache lines: windows of receives stay in the
  * first cache. */
 typedef struct weft_recv {
-    weft_request_t request;          /* first */
-    weft_recv_args_t args;           /* the type is retained while active, and while persistent */
-    size_t capacity;                 /* bytes that fit into the buffer */
-    size_t message_bytes;            /* of the matched message */
+    weft_request_t request; /* first */
+    weft_recv_args_t args;  /* the type is retained while active, and while persistent */
+    size_t capacity;        /* bytes that fit into the buffer */
+    union {
+        size_t message_bytes;            /* of the matched message */
+        struct weft_recv *next_prepared; /* recv_request.c */
+    };
     struct weft_device_recv *device; /* device_recv.c; NULL: host memory on both sides */
     union {
         struct {
+            bool is_plain; /* the buffer is one run of host memory */
             bool is_queued;
             bool is_blocking;  /* of a call that begins and ends it: no program can cancel it */
             bool may_pend;     /* the program has its request: failed.c */
@@ -85,7 +91,6 @@ typedef struct weft_pt2pt {
     size_t messages_bytes; /* of data kept in `messages` */
     bool is_throttling;
     size_t active_sends;   /* not complete */
-    size_t cancellable;    /* sends of eager messages that may still be cancelled: cancel.h */
     bool is_out;           /* nothing waits for room: as of the last wefti_note_idle() */
     bool is_idle;          /* and no send is active */
     bool is_ending;        /* in MPI_Finalize: no error of a request will be seen any more */
@@ -99,13 +104,12 @@ typedef struct weft_pt2pt {
     char lost_text[384];        /* why the last peer was lost */
 } weft_pt2pt_t;
 
-extern weft_pt2pt_t wefti_pt2pt;
+extern WEFT_OWN_SYMBOL weft_pt2pt_t wefti_pt2pt;
 
 /** What this folder keeps for each peer, in weft_endpoint_t.upper. */
 typedef struct __attribute__((may_alias)) weft_peer_sends {
     weft_send_t *waiting_first, **waiting_last; /* sends that wait for room, in order */
     weft_endpoint_t *next_pending;              /* in the list of peers with such sends */
-    bool has_pending;                           /* the peer is in that list */
     bool cannot_map; /* the peer has said that it cannot map device memory of this process */
     bool has_shares; /* the peer may have mapped device memory of this process */
     /* Of unreceived.c and unsent.c, each a weft_leaving_t. */
@@ -207,20 +211,16 @@ void wefti_sends_each(void (*visit)(weft_send_t *send, void *context), void *con
 void wefti_sends_close(void);
 
 /* cancel.c */
-/** Note that a message to `endpoint` goes out now; returns its number. */
-uint64_t wefti_log_message(const weft_send_args_t *args, weft_endpoint_t *endpoint);
-/** It did not go out. */
+/** A message that was noted (weft_sent_note) did not go out. */
 void wefti_unlog_message(uint64_t number);
 
 /** To be called for each message of a user that goes out without a number of its own. */
 static inline void wefti_note_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
 {
-    if (__builtin_expect(wefti_pt2pt.cancellable > 0, 0) && (args->context & 1) == 0)
-        wefti_log_message(args, endpoint);
+    if (__builtin_expect(weft_cancellable_sends > 0, 0) && (args->context & 1) == 0)
+        weft_sent_note(endpoint, args->context, args->tag);
 }
 
-/** The request of a message that went out to `endpoint` just now, at once; logs it. */
-weft_request_t *wefti_sent_create(const weft_send_args_t *args, weft_endpoint_t *endpoint);
 /** The eager message of a send is out. */
 void wefti_cancel_count(weft_cancellable_t *cancel);
 /** A send is released or started again. */
@@ -324,7 +324,7 @@ void wefti_recvs_close(void);
 void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const void *data);
 
 /** The same for an EAGER. */
-void wefti_recv_eager(int source, const weft_header_t *header, const void *payload);
+void wefti_recv_eager(int source, weft_header_t header, const void *payload);
 
 /** Call `visit` with every receive, also released ones. */
 void wefti_recvs_each(void (*visit)(void *object, void *context), void *context);

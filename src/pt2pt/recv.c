@@ -333,37 +333,39 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
     wefti_recv_matched(recv, key, rts, data);
 }
 
-/* Has a small message come in the way that most do, and is nobody interested in how? */
-static inline bool is_usual(const weft_recv_t *recv, size_t bytes)
+/* Is nobody interested in how a message finds its receive? */
+static inline bool is_unobserved(void)
 {
-    return bytes <= SMALL_COPY && bytes <= recv->capacity && recv->args.source != MPI_ANY_SOURCE &&
-           recv->args.type->is_dense && recv->device == NULL && !wefti_pt2pt.has_trouble &&
-           !wefti_pt2pt.receives.is_long && weft_traffic_watched == 0 &&
+    return !wefti_pt2pt.has_trouble && weft_traffic_watched == 0 &&
            weft_match_attempts.watched == 0;
 }
 
-static __attribute__((noinline)) void deliver_eager(int source, const weft_header_t *header,
+static __attribute__((noinline)) void deliver_eager(int source, weft_header_t header,
                                                     const void *payload)
 {
-    weft_match_key_t key = {header->context, source, header->tag};
-    wefti_deliver(&key, &(weft_rts_t){.bytes = header->bytes}, payload);
+    weft_match_key_t key = {header.context, source, header.tag};
+    wefti_deliver(&key, &(weft_rts_t){.bytes = header.bytes}, payload);
 }
 
-void wefti_recv_eager(int source, const weft_header_t *header, const void *payload)
+/* A small message for the receive that was posted first, as most are. */
+void wefti_recv_eager(int source, weft_header_t header, const void *payload)
 {
-    size_t bytes = header->bytes;
-    weft_match_key_t key = {header->context, source, header->tag};
-    weft_match_entry_t *entry = weft_match_first(&wefti_pt2pt.receives, &key);
+    weft_match_queue_t *receives = &wefti_pt2pt.receives;
+    weft_match_key_t key = {header.context, source, header.tag};
+    weft_match_entry_t *entry = weft_match_first(receives, &key);
     weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
-    if (__builtin_expect(recv == NULL || !is_usual(recv, bytes), 0)) {
+    size_t bytes = header.bytes;
+    if (__builtin_expect(recv == NULL || !recv->is_plain || bytes > SMALL_COPY ||
+                             bytes > recv->capacity || receives->is_long || !is_unobserved(),
+                         0)) {
         deliver_eager(source, header, payload);
         return;
     }
-    weft_match_unlink(&wefti_pt2pt.receives, entry);
+    weft_match_unlink(receives, entry);
     recv->is_queued = false;
     weft_copy_small(recv->args.buf, payload, bytes);
     recv->request.status.MPI_SOURCE = recv->args.source;
-    recv->request.status.MPI_TAG = header->tag;
+    recv->request.status.MPI_TAG = header.tag;
     weft_status_set_bytes(&recv->request.status, bytes);
     weft_request_complete(&recv->request);
 }

@@ -11,7 +11,13 @@
 #include "base/fail.h"
 #include "base/pool.h"
 
+enum { PREPARED_AT_ONCE = 16 };
+
 static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
+
+/* Receives of the short way that are over. What all of these have in common is still set, so the
+ * next one takes few steps. */
+static weft_recv_t *prepared;
 
 /* ---- requests ---- */
 
@@ -23,6 +29,21 @@ static void recv_release(weft_request_t *request)
     weft_type_release(recv->args.type);
     weft_comm_release(recv->args.comm);
     weft_pool_give(&recvs, recv);
+}
+
+static void dense_release(weft_request_t *request)
+{
+    weft_recv_t *recv = (weft_recv_t *)request;
+    if (__builtin_expect(recv->is_queued || recv->device != NULL || request->on_complete != NULL ||
+                             request->status.MPI_ERROR != MPI_SUCCESS ||
+                             weft_status_is_cancelled(&request->status),
+                         0)) {
+        recv_release(request);
+        return;
+    }
+    weft_comm_release(recv->args.comm);
+    recv->next_prepared = prepared;
+    prepared = recv;
 }
 
 static void recv_cancel(weft_request_t *request)
@@ -43,6 +64,10 @@ static int recv_start(weft_request_t *request);
 
 static const weft_request_ops_t recv_ops = {
     .name = "receive", .release = recv_release, .start = recv_start, .cancel = recv_cancel};
+
+/* Of the short way; never persistent. */
+static const weft_request_ops_t dense_ops = {
+    .name = "receive", .release = dense_release, .cancel = recv_cancel};
 
 /* Copies member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac says
  * why). A send that gets a request takes so long that this would not matter. */
@@ -72,6 +97,7 @@ static inline weft_recv_t *__attribute__((always_inline)) create_recv(const weft
     recv->device = NULL;
     recv->peer = MPI_PROC_NULL;
     recv->flags = 0;
+    recv->is_plain = args->type->is_dense;
     weft_type_retain(args->type);
     weft_comm_retain(args->comm);
     return recv;
@@ -87,7 +113,8 @@ int weft_request_explain(const weft_request_t *request)
 {
     if (request->why != NULL)
         return weft_fail(request->status.MPI_ERROR, "%s", request->why);
-    if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && request->ops == &recv_ops) {
+    bool is_recv = request->ops == &recv_ops || request->ops == &dense_ops;
+    if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && is_recv) {
         const weft_recv_t *recv = (const weft_recv_t *)request;
         const MPI_Status *status = &request->status;
         return weft_fail(MPI_ERR_TRUNCATE,
@@ -113,6 +140,7 @@ static weft_match_key_t recv_key_of(const weft_recv_args_t *args)
 static __attribute__((cold)) bool begin_on_device(weft_recv_t *recv)
 {
     int err = wefti_device_recv_begin(recv);
+    recv->is_plain = false;
     if (err == MPI_SUCCESS)
         return true;
     weft_request_note_error(&recv->request, err);
@@ -153,10 +181,9 @@ static int recv_start(weft_request_t *request)
 }
 
 /* Is all that a receive does to wait behind a few others? */
-static inline bool simply_waits(const weft_recv_args_t *args)
+static inline bool simply_waits(void)
 {
-    return args->source != MPI_PROC_NULL && *weft_device_news == 0 &&
-           wefti_pt2pt.messages.count == 0 && !wefti_pt2pt.has_trouble &&
+    return *weft_device_news == 0 && wefti_pt2pt.messages.count == 0 && !wefti_pt2pt.has_trouble &&
            weft_match_is_short(&wefti_pt2pt.receives);
 }
 
@@ -167,7 +194,7 @@ static int begin_recv(const weft_recv_args_t *args, bool may_pend, weft_request_
         return MPI_ERR_NO_MEM;
     *out = &recv->request;
     recv->may_pend = may_pend;
-    if (__builtin_expect(!simply_waits(args), 0)) {
+    if (__builtin_expect(args->source == MPI_PROC_NULL || !simply_waits(), 0)) {
         activate_recv(recv);
         return MPI_SUCCESS;
     }
@@ -175,6 +202,70 @@ static int begin_recv(const weft_recv_args_t *args, bool may_pend, weft_request_
     recv->is_queued = true;
     weft_match_append(&wefti_pt2pt.receives, &recv->entry);
     return MPI_SUCCESS;
+}
+
+/* Set what is common to all receives of the short way, for some of them. */
+static void prepare_some(void)
+{
+    for (int i = 0; i < PREPARED_AT_ONCE; i++) {
+        weft_recv_t *recv = weft_pool_take(&recvs);
+        if (recv == NULL)
+            return;
+        weft_request_init(&recv->request, &dense_ops, NULL);
+        recv->request.object.kind = WEFT_FREED;
+        recv->args = (weft_recv_args_t){.type = weft_type_of(MPI_BYTE)};
+        recv->device = NULL;
+        recv->peer = MPI_PROC_NULL;
+        recv->next_prepared = prepared;
+        prepared = recv;
+    }
+}
+
+static __attribute__((noinline)) weft_request_t *
+begin_dense_slowly(void *buf, weft_dense_message_t message, int source, int tag, bool is_blocking)
+{
+    weft_request_t *request;
+    weft_recv_args_t args = {.buf = buf,
+                             .count = message.bytes,
+                             .type = weft_type_of(MPI_BYTE),
+                             .comm = message.comm,
+                             .context = message.comm->context,
+                             .source = source,
+                             .tag = tag};
+    if (prepared == NULL)
+        prepare_some(); /* for the next ones */
+    if (begin_recv(&args, !is_blocking, &request) != MPI_SUCCESS)
+        return NULL;
+    if (is_blocking)
+        wefti_recv_block(request);
+    return request;
+}
+
+weft_request_t *weft_recv_dense(void *buf, weft_dense_message_t message, int source, int tag,
+                                bool is_blocking)
+{
+    weft_comm_t *comm = message.comm;
+    weft_recv_t *recv = prepared;
+    if (__builtin_expect(recv == NULL || !simply_waits(), 0))
+        return begin_dense_slowly(buf, message, source, tag, is_blocking);
+    prepared = recv->next_prepared;
+    recv->request.object.kind = WEFT_KIND_REQUEST;
+    recv->request.comm = recv->args.comm = comm;
+    recv->request.flags = 0;
+    recv->request.is_active = true;
+    recv->args.buf = buf;
+    recv->args.count = recv->capacity = message.bytes;
+    recv->args.context = recv->entry.key.context = comm->context;
+    recv->args.source = source;
+    recv->args.tag = recv->entry.key.tag = tag;
+    recv->entry.key.source = source == MPI_ANY_SOURCE ? source : weft_comm_process(comm, source);
+    recv->flags = 0;
+    recv->is_plain = recv->is_queued = true;
+    recv->is_blocking = is_blocking;
+    recv->may_pend = !is_blocking;
+    weft_comm_retain(comm);
+    weft_match_append(&wefti_pt2pt.receives, &recv->entry);
+    return &recv->request;
 }
 
 int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
@@ -262,5 +353,6 @@ void wefti_recvs_each(void (*visit)(void *object, void *context), void *context)
 
 void wefti_recvs_close(void)
 {
+    prepared = NULL;
     weft_pool_close(&recvs);
 }

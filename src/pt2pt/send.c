@@ -109,12 +109,12 @@ static bool send_eager(weft_send_t *send)
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, args->context, args->tag);
     if (args->type->is_dense)
-        return endpoint->link->send(endpoint, &header, args->buf);
+        return endpoint->link->send(endpoint, header, args->buf);
     void *room = endpoint->link->reserve(endpoint, send->bytes);
     if (room == NULL)
         return false;
     weft_pack(args->buf, args->count, args->type, 0, room, send->bytes);
-    endpoint->link->commit(endpoint, &header);
+    endpoint->link->commit(endpoint, header);
     return true;
 }
 
@@ -136,7 +136,7 @@ void wefti_send_give_control(weft_send_t *send)
 static bool push_control(weft_send_t *send)
 {
     const void *payload = send->payload != NULL ? send->payload : &send->cts;
-    if (!send->endpoint->link->send(send->endpoint, &send->header, payload))
+    if (!send->endpoint->link->send(send->endpoint, send->header, payload))
         return false;
     wefti_send_give_control(send);
     return true;
@@ -202,7 +202,7 @@ bool wefti_send_push(weft_send_t *send)
         return wefti_split_push(send);
     if ((send->args.context & 1) != 0)
         return push_message(send);
-    uint64_t number = wefti_log_message(&send->args, send->endpoint); /* before: it may be gone */
+    uint64_t number = weft_sent_note(send->endpoint, send->args.context, send->args.tag);
     send->cancel.number = number;
     if (push_message(send))
         return true;
@@ -241,7 +241,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
 static bool send_without_request(weft_endpoint_t *endpoint, const weft_header_t *header,
                                  const void *payload)
 {
-    return endpoint->is_lost || endpoint->link->send(endpoint, header, payload);
+    return endpoint->is_lost || endpoint->link->send(endpoint, *header, payload);
 }
 
 /* A control packet that found no room; `payload` may be NULL if it is empty. */
@@ -434,14 +434,13 @@ send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint)
     if (__builtin_expect(endpoint == NULL, 0))
         return false;
     size_t bytes = args->count * args->type->size;
-    if (!args->type->is_dense || bytes > endpoint->eager_max ||
-        wefti_sends_to(endpoint)->waiting_first != NULL || args->mode != WEFT_SEND_STANDARD ||
-        endpoint->is_throttled)
+    if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->is_throttled ||
+        wefti_sends_to(endpoint)->waiting_first != NULL || args->mode != WEFT_SEND_STANDARD)
         return false;
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
     bool is_out = wefti_sends_device(args) ? wefti_device_send_at_once(endpoint, args)
-                                           : endpoint->link->send(endpoint, &header, args->buf);
+                                           : endpoint->link->send(endpoint, header, args->buf);
     if (__builtin_expect(weft_traffic_watched != 0, 0) && is_out)
         weft_traffic_note_sent(weft_comm_process(args->comm, args->dest), bytes);
     return is_out;
@@ -462,7 +461,7 @@ int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out)
     weft_endpoint_t *endpoint = endpoint_of(args);
     if (__builtin_expect(!send_at_once(args, endpoint), 0))
         return begin_otherwise(args, out);
-    *out = wefti_sent_create(args, endpoint);
+    *out = weft_sent_create(endpoint, args->context, args->tag);
     return MPI_SUCCESS;
 }
 

@@ -13,9 +13,9 @@ static int send_queue_push_all(bool everything);
 static void note_pending(weft_endpoint_t *endpoint)
 {
     weft_peer_sends_t *peer = wefti_sends_to(endpoint);
-    if (peer->has_pending)
+    if (endpoint->has_waiting)
         return;
-    peer->has_pending = true;
+    endpoint->has_waiting = true;
     peer->next_pending = NULL;
     *pending_last = endpoint;
     pending_last = &peer->next_pending;
@@ -81,13 +81,14 @@ static int send_queue_push_all(bool everything)
     (void)everything;
     int pushed = 0;
     for (weft_endpoint_t **at = &pending; *at != NULL;) {
-        weft_peer_sends_t *peer = wefti_sends_to(*at);
+        weft_endpoint_t *endpoint = *at;
+        weft_peer_sends_t *peer = wefti_sends_to(endpoint);
         pushed += push_waiting(peer);
         if (peer->waiting_first != NULL) {
             at = &peer->next_pending;
             continue;
         }
-        peer->has_pending = false;
+        endpoint->has_waiting = false;
         *at = peer->next_pending;
         if (*at == NULL)
             pending_last = at;

@@ -31,7 +31,7 @@ static weft_leaving_t leaving_of(weft_endpoint_t *endpoint)
 static void ask_peer(weft_endpoint_t *endpoint)
 {
     weft_header_t header = weft_header_for(WEFT_PACKET_ASK_LEAVING, 0, 0);
-    endpoint->link->send(endpoint, &header, NULL);
+    endpoint->link->send(endpoint, header, NULL);
 }
 
 void wefti_leaving_is_asked(int source, const weft_header_t *header, const void *payload)

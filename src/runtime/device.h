@@ -23,6 +23,8 @@
 #ifndef WEFT_RUNTIME_DEVICE_H
 #define WEFT_RUNTIME_DEVICE_H
 
+#include "base/own_symbol.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -401,7 +403,7 @@ extern const weft_device_ops_t *weft_device;
 
 /** Points to a word that the back end keeps 0 as long as there can be no memory but the host's. The
  * fast half of weft_is_device(). */
-extern const uintptr_t *weft_device_news __attribute__((visibility("hidden")));
+extern WEFT_OWN_SYMBOL const uintptr_t *weft_device_news;
 
 static inline bool weft_device_may_come(void)
 {

@@ -15,6 +15,7 @@
 #define WEFT_RUNTIME_PROCESS_H
 
 #include "runtime/transport.h"
+#include "base/own_symbol.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,7 +41,7 @@ typedef struct weft_processes {
     int capacity, free_count;
 } weft_processes_t;
 
-extern weft_processes_t weft_processes;
+extern WEFT_OWN_SYMBOL weft_processes_t weft_processes;
 
 /** Make the table, with the `size` processes of the own job, of which this one has index `self`.
  *  MPI_ERR_NO_MEM with a text. */

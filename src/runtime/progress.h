@@ -12,6 +12,7 @@
 #define WEFT_RUNTIME_PROGRESS_H
 
 #include "base/futex.h"
+#include "base/own_symbol.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -28,7 +29,7 @@ typedef struct weft_doorbell {
 
 /** Not 0: senders have to fence (cores are short, or the kernel has no asymmetric fence). A word of
  * the host, since a rank may find out later that its asymmetric fences are refused. */
-extern atomic_uint *weft_senders_fence;
+extern WEFT_OWN_SYMBOL atomic_uint *weft_senders_fence;
 
 void weft_doorbell_wake(weft_doorbell_t *doorbell) __attribute__((cold));
 
@@ -84,7 +85,7 @@ void weft_progress_test(void);
 void weft_progress_until(const bool *flag);
 
 /** Not NULL: a transport holds packets back, and this sends them. Set by the transport. */
-extern void (*weft_progress_held)(void);
+extern WEFT_OWN_SYMBOL void (*weft_progress_held)(void);
 
 /** To be called before a call returns that tells the program of something complete: it may leave
  * MPI for long. Where nothing is held back this costs one load. */
@@ -102,7 +103,7 @@ static inline void weft_progress_let_go(void)
 void weft_progress_await_silent(int more);
 
 /** Threads of this process that sleep in weft_progress_until, or are about to. */
-extern atomic_int weft_progress_sleepers;
+extern WEFT_OWN_SYMBOL atomic_int weft_progress_sleepers;
 void weft_progress_wake(void) __attribute__((cold));
 
 /** Wake them: something they may wait for happened outside their own polling. */

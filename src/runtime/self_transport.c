@@ -16,7 +16,7 @@ static weft_sink_fn_t sink_of_self;
 static _Alignas(64) char room[PACKET_MAX];
 static bool room_is_used;
 
-static bool self_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+static bool self_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     (void)endpoint;
     sink_of_self(weft_processes.self, header, payload);
@@ -31,7 +31,7 @@ static void *self_reserve(weft_endpoint_t *endpoint, size_t bytes)
     return room_is_used ? NULL : room;
 }
 
-static void self_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+static void self_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     room_is_used = true;
     self_send(endpoint, header, room);

@@ -9,6 +9,7 @@
 #define WEFT_RUNTIME_TRAFFIC_H
 
 #include "tool/pvar.h"
+#include "base/own_symbol.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ typedef struct weft_traffic {
 extern weft_traffic_t *weft_traffic_of_network;
 
 /** Not 0: a tool wants to know. */
-extern int weft_traffic_watched;
+extern WEFT_OWN_SYMBOL int weft_traffic_watched;
 
 /** Count a message to or from a process. Only while it is watched. */
 void weft_traffic_note_sent(int process, size_t bytes) __attribute__((cold));

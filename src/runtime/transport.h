@@ -86,6 +86,7 @@ struct weft_endpoint {
     size_t packet_max; /* largest payload of a packet; does not change */
     size_t split_max;  /* largest message worth sending unasked in several packets; 0: none */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
+    bool has_waiting;  /* set by the layer above: packets may wait there for room */
     bool holds_back;   /* packets may be held back to be sent with later ones, or by `flush` */
     bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
     bool can_read; /* `read` works; the transport clears it when it turns out that it does not */
@@ -102,8 +103,7 @@ struct weft_endpoint {
 };
 
 /** Gets every packet that arrives: `payload` is valid during the call only. */
-typedef void (*weft_sink_fn_t)(int source_process, const weft_header_t *header,
-                               const void *payload);
+typedef void (*weft_sink_fn_t)(int source_process, weft_header_t header, const void *payload);
 
 /* ---- packets to a peer ---- */
 
@@ -112,7 +112,7 @@ struct weft_link_ops {
     /** Send a packet. true: it is on its way, and `header` and `payload` are the caller's again; if
      *  the peer is lost before the packet arrives, weft_world.peer_lost() is called. false: there
      *  is no room, nothing was taken; call again after progress. */
-    bool (*send)(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
+    bool (*send)(weft_endpoint_t *endpoint, weft_header_t header, const void *payload);
     /** Room for a payload of `bytes` bytes, at most packet_max; the caller fills it, and commit
      *  sends it. It is the transport's memory, and no other call to any endpoint of the transport
      * may come between the two. NULL: no room; call again after progress. */
@@ -122,7 +122,7 @@ struct weft_link_ops {
     void (*store)(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes);
     /** Send what was reserved; header->bytes is what was reserved. There is always room for it; a
      *  peer that is lost is reported as with `send`. */
-    void (*commit)(weft_endpoint_t *endpoint, const weft_header_t *header);
+    void (*commit)(weft_endpoint_t *endpoint, weft_header_t header);
     /** Send packets that are held back, since the program may leave MPI for long. Called only where
      *  the endpoint holds_back. Packets for which there is no room go out in progress. */
     void (*flush)(weft_endpoint_t *endpoint);

@@ -7,6 +7,30 @@
 
 weft_world_t weft_world = {.fabric = ""};
 
+static void see_whether_plain(void)
+{
+    weft_world.is_plain =
+        weft_world.stage == WEFT_RUNNING && !weft_world.is_threaded && !weft_world.is_watchful;
+}
+
+void weft_world_set_stage(weft_stage_t stage)
+{
+    weft_world.stage = stage;
+    see_whether_plain();
+}
+
+void weft_world_set_threaded(bool is_threaded)
+{
+    weft_world.is_threaded = is_threaded;
+    see_whether_plain();
+}
+
+void weft_world_set_watchful(bool is_watchful)
+{
+    weft_world.is_watchful = is_watchful;
+    see_whether_plain();
+}
+
 void weft_world_leave(weft_leaving_t how)
 {
     atomic_store_explicit(&weft_world.leaving, (unsigned)how, memory_order_relaxed);

@@ -7,6 +7,7 @@
 
 #include "runtime/process.h"
 #include "runtime/transport.h"
+#include "base/own_symbol.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -59,10 +60,14 @@ typedef struct weft_host_link {
 } weft_host_link_t;
 
 struct weft_world {
-    weft_stage_t stage;       /* of the library: RUNNING while anybody uses it */
+    /* Of the library: RUNNING while anybody uses it. This and the next two are changed by the
+     * functions below. */
+    weft_stage_t stage;
+    bool is_threaded; /* calls take the lock (runtime/lock.h) */
+    bool is_watchful; /* calls that communicate look first: weft_pt2pt_look() */
+    bool is_plain;    /* the library runs, and neither of these is so: calls may take short ways */
     weft_stage_t world_model; /* of MPI_Init and MPI_Finalize; sessions need neither */
     bool begins_alone; /* started by a session: other processes may have ended theirs already */
-    bool is_threaded;  /* calls take the lock (runtime/lock.h) */
     int thread_level;  /* granted, an MPI_THREAD_ constant */
     int rank, size;    /* in MPI_COMM_WORLD */
     int local_size;    /* ranks on this host */
@@ -118,7 +123,11 @@ struct weft_world {
     void (*abort)(int code, const char *why) __attribute__((noreturn));
 };
 
-extern weft_world_t weft_world;
+extern WEFT_OWN_SYMBOL weft_world_t weft_world;
+
+void weft_world_set_stage(weft_stage_t stage);
+void weft_world_set_threaded(bool is_threaded);
+void weft_world_set_watchful(bool is_watchful);
 
 /** Do two ranks alone share this host, with a core each? Then the memory that long data go through
  * is made ready at the first of them, which takes some milliseconds and megabytes. Where there are

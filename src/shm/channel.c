@@ -41,7 +41,6 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
                            bool *is_throttled)
 {
     *out = (weft_channel_out_t){.channel = *channel,
-                                .slots_limit = WEFT_SLOTS,
                                 .units_limit = channel->units,
                                 .loss = {.from = weft_channel_loses_from()},
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,

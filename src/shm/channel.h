@@ -68,7 +68,7 @@ enum { WEFT_STORE_LONGEST = 2, WEFT_STORE_SIZES };
 
 typedef struct weft_channel_slot {
     _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | marks:4 | bytes:20 */
-    uint64_t second;                     /* context:32 | tag:32 */
+    uint64_t second;                     /* tag:32 | context:32, as the end of a weft_header_t */
     char payload[WEFT_SLOT_PAYLOAD];
 } weft_channel_slot_t;
 
@@ -236,17 +236,17 @@ void weft_channel_count_stores(const weft_channel_out_t *out, int learnt[WEFT_ST
 /* A slot, whose payload is in its place, belongs to the receiver from here on. `number` is how many
  * were sent before. */
 static inline void weft_channel_show(weft_channel_out_t *out, weft_channel_slot_t *slot,
-                                     uint32_t number, const weft_header_t *header)
+                                     uint32_t number, weft_header_t header)
 {
-    slot->second = (uint64_t)header->context << 32 | (uint32_t)header->tag;
+    slot->second = weft_header_number(&header);
     out->slots_sent = ++number;
     uint64_t first =
-        (uint64_t)number << 32 | (uint64_t)header->kind << 24 | out->mark | header->bytes;
+        (uint64_t)number << 32 | (uint64_t)header.kind << 24 | out->mark | header.bytes;
     atomic_store_explicit(&slot->first, first, memory_order_release);
 }
 
 /** Make the reserved packet visible. */
-static inline void weft_channel_publish(weft_channel_out_t *out, const weft_header_t *header)
+static inline void weft_channel_publish(weft_channel_out_t *out, weft_header_t header)
 {
     uint32_t number = out->slots_sent;
     out->units_sent += out->reserved_units;
@@ -254,15 +254,15 @@ static inline void weft_channel_publish(weft_channel_out_t *out, const weft_head
 }
 
 /** All of that at once for a payload that a slot has room for: the path of a small message. False:
- * there may be no room; weft_channel_reserve() knows. */
-static inline bool weft_channel_put(weft_channel_out_t *out, const weft_header_t *header,
+ * there may be no room; weft_channel_reserve() knows, and is always asked for the first packet. */
+static inline bool weft_channel_put(weft_channel_out_t *out, weft_header_t header,
                                     const void *payload)
 {
     uint32_t number = out->slots_sent;
-    if (header->bytes > WEFT_SLOT_PAYLOAD || number == out->slots_limit)
+    if (header.bytes > WEFT_SLOT_PAYLOAD || number == out->slots_limit)
         return false;
     weft_channel_slot_t *slot = &out->channel.slots[number % WEFT_SLOTS];
-    weft_copy_small(slot->payload, payload, header->bytes);
+    weft_copy_small(slot->payload, payload, header.bytes);
     weft_channel_show(out, slot, number, header);
     return true;
 }
@@ -277,8 +277,8 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
         return false;
     header->kind = (uint8_t)(first >> 24);
     header->bytes = (uint32_t)first & (WEFT_CLAIMED - 1);
-    header->context = (uint32_t)(slot->second >> 32);
-    header->tag = (int32_t)(uint32_t)slot->second;
+    header->context = (uint32_t)slot->second;
+    header->tag = (int32_t)(uint32_t)(slot->second >> 32);
     *payload = slot->payload;
     if (__builtin_expect((first & in->heeds) != 0, 0))
         weft_channel_heed(in, (uint32_t)first & WEFT_MARKS);
@@ -291,13 +291,14 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     return true;
 }
 
-/** Take the packet that was peeked at; the sender gets its room back with the next write of the
- * credit line. True when that was written: then a sender that waits for room must be woken. */
-static inline bool weft_channel_take(weft_channel_in_t *in, const weft_header_t *header)
+/** Take the packet that was peeked at, which has `bytes` bytes; the sender gets its room back with
+ * the next write of the credit line. True when that was written: then a sender that waits for room
+ * must be woken. */
+static inline bool weft_channel_take(weft_channel_in_t *in, size_t bytes)
 {
     in->slots_taken++;
-    if (header->bytes > WEFT_SLOT_PAYLOAD) {
-        uint32_t units = weft_channel_units(header->bytes);
+    if (bytes > WEFT_SLOT_PAYLOAD) {
+        uint32_t units = weft_channel_units(bytes);
         in->units_taken += units + weft_channel_skip(&in->channel, in->units_taken, units);
     }
     if (in->slots_taken - in->slots_told < WEFT_SLOTS / WEFT_CREDIT_SHARE &&

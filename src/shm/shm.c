@@ -102,41 +102,42 @@ static void shm_store(weft_endpoint_t *endpoint, void *room, const void *from, s
         weft_channel_store(&((peer_t *)endpoint)->out, room, from, bytes);
 }
 
-static void shm_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     peer_t *peer = (peer_t *)endpoint;
     uint32_t marks = 0;
-    if (header->bytes >= WEFT_STORE_LONG)
-        marks = weft_channel_finish(&peer->out, header->bytes);
-    weft_channel_is_filled(&peer->out, header->bytes);
+    if (header.bytes >= WEFT_STORE_LONG)
+        marks = weft_channel_finish(&peer->out, header.bytes);
+    weft_channel_is_filled(&peer->out, header.bytes);
     peer->out.mark |= marks;
     weft_channel_publish(&peer->out, header);
     peer->out.mark &= ~marks;
     call_peer(peer);
-    if (weft_channel_lacks_large(&peer->out, header->bytes))
+    if (weft_channel_lacks_large(&peer->out, header.bytes))
         weft_channel_take_large(&peer->out);
 }
 
-static __attribute__((noinline)) bool send_reserved(peer_t *peer, const weft_header_t *header,
+static __attribute__((noinline)) bool send_reserved(peer_t *peer, weft_header_t header,
                                                     const void *payload)
 {
-    void *to = weft_channel_reserve(&peer->out, header->bytes);
+    void *to = weft_channel_reserve(&peer->out, header.bytes);
     if (__builtin_expect(to == NULL, 0))
         return false;
-    if (header->bytes <= WEFT_SLOT_PAYLOAD) /* perhaps none: then there is no payload to copy */
-        weft_copy_small(to, payload, header->bytes);
+    if (header.bytes <= WEFT_SLOT_PAYLOAD) /* perhaps none: then there is no payload to copy */
+        weft_copy_small(to, payload, header.bytes);
     else
-        shm_store(&peer->endpoint, to, payload, header->bytes);
+        shm_store(&peer->endpoint, to, payload, header.bytes);
     shm_commit(&peer->endpoint, header);
     return true;
 }
 
-static bool shm_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+/* A peer that was not contacted yet gets its first packet by send_reserved(). */
+static bool shm_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     peer_t *peer = (peer_t *)endpoint;
-    if (!weft_channel_put(&peer->out, header, payload))
+    if (__builtin_expect(!weft_channel_put(&peer->out, header, payload), 0))
         return send_reserved(peer, header, payload);
-    call_peer(peer);
+    weft_doorbell_ring(peer->doorbell);
     return true;
 }
 
@@ -330,21 +331,21 @@ static __attribute__((cold)) void note_large_ring(peer_t *peer)
 }
 
 /* A packet that is measured, or has claims. */
-static __attribute__((noinline)) void sink_marked(peer_t *peer, const weft_header_t *header,
+static __attribute__((noinline)) void sink_marked(peer_t *peer, weft_header_t header,
                                                   const void *payload, bool is_of_loss)
 {
     bool is_claimed = peer->in.is_claimed, is_measured = peer->in.is_measured;
     int64_t began_ns = is_of_loss || is_measured ? weft_clock_ns() : 0;
     if (is_claimed)
-        weft_channel_claim(&peer->in, payload, header->bytes);
+        weft_channel_claim(&peer->in, payload, header.bytes);
     shm.sink(peer->process, header, payload);
     if (began_ns == 0)
         return;
     int64_t ns = weft_clock_ns() - began_ns;
     if (is_of_loss)
-        count_lost(peer, weft_ring_loss_of_sample(&peer->loss, header->bytes, ns, !is_claimed));
+        count_lost(peer, weft_ring_loss_of_sample(&peer->loss, header.bytes, ns, !is_claimed));
     if (is_measured)
-        weft_channel_show_cost(&peer->in, header->bytes, ns);
+        weft_channel_show_cost(&peer->in, header.bytes, ns);
 }
 
 static inline int drain_channel(peer_t *peer)
@@ -355,11 +356,11 @@ static inline int drain_channel(peer_t *peer)
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
         bool is_of_loss = weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged;
         if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
-            sink_marked(peer, &header, payload, is_of_loss);
+            sink_marked(peer, header, payload, is_of_loss);
         else
-            shm.sink(peer->process, &header, payload);
+            shm.sink(peer->process, header, payload);
         taken++;
-        if (weft_channel_take(&peer->in, &header))
+        if (weft_channel_take(&peer->in, header.bytes))
             weft_doorbell_ring(peer->doorbell);
     }
     if (__builtin_expect(peer->in.channel.large == NULL && !peer->is_enlarged, 0))

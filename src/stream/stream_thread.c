@@ -283,7 +283,7 @@ static void lock_from_now_on(void)
     if (weft_world.is_threaded)
         return;
     weft_lock_take();
-    weft_world.is_threaded = true;
+    weft_world_set_threaded(true);
 }
 
 int wefti_stream_thread_start(void)

@@ -109,7 +109,7 @@ static bool ask(tcp_peer_t *peer, const weft_get_t *get)
                        .bytes = get->bytes,
                        .get = number_of(get),
                        .ends = get->ends};
-    return wefti_tcp_send(&peer->net.endpoint, &header, &read);
+    return wefti_tcp_send(&peer->net.endpoint, header, &read);
 }
 
 bool wefti_tcp_ask_gets(tcp_peer_t *peer)

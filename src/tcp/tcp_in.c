@@ -97,7 +97,7 @@ static void take_frame(tcp_peer_t *peer, const char *payload)
         take_frame_block(peer);
         break;
     default:
-        wefti_tcp.sink(peer->net.process, &header, payload);
+        wefti_tcp.sink(peer->net.process, header, payload);
     }
 }
 

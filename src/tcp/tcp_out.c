@@ -313,23 +313,23 @@ static void write_long(tcp_peer_t *peer, const weft_header_t *header, const void
     write_or_keep(peer, pieces, 2);
 }
 
-bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+bool wefti_tcp_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
-    if (!is_connection_open(peer) || !has_room(peer, HEAD_MAX + header->bytes))
+    if (!is_connection_open(peer) || !has_room(peer, HEAD_MAX + header.bytes))
         return false;
     if (__builtin_expect(peer->state == TCP_LOST, 0))
         return true;
-    note_pushed(peer, header->bytes);
+    note_pushed(peer, header.bytes);
     if (is_first_waiting(peer)) {
-        if (header->bytes <= SHORT_BYTES - HEADER_BYTES)
-            write_short(peer, header, payload);
+        if (header.bytes <= SHORT_BYTES - HEADER_BYTES)
+            write_short(peer, &header, payload);
         else
-            write_long(peer, header, payload);
+            write_long(peer, &header, payload);
         return true;
     }
-    append_frame(peer, header, HEADER_BYTES);
-    append_frame(peer, payload, header->bytes);
+    append_frame(peer, &header, HEADER_BYTES);
+    append_frame(peer, payload, header.bytes);
     gather_frames(peer);
     return true;
 }
@@ -342,15 +342,15 @@ void *wefti_tcp_reserve(weft_endpoint_t *endpoint, size_t bytes)
     return peer->out + peer->out_end + HEADER_BYTES;
 }
 
-void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+void wefti_tcp_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     tcp_peer_t *peer = (tcp_peer_t *)endpoint;
     if (__builtin_expect(peer->state == TCP_LOST, 0))
         return;
     bool goes_now = is_first_waiting(peer);
-    note_pushed(peer, header->bytes);
-    append_frame(peer, header, HEADER_BYTES);
-    peer->out_end += header->bytes;
+    note_pushed(peer, header.bytes);
+    append_frame(peer, &header, HEADER_BYTES);
+    peer->out_end += header.bytes;
     if (goes_now)
         settle_sent(peer);
     else

@@ -209,9 +209,9 @@ bool wefti_tcp_is_near(in_addr_t address);
 void wefti_tcp_describe_interfaces(weft_rank_report_t *report);
 
 /* tcp_out.c */
-bool wefti_tcp_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload);
+bool wefti_tcp_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload);
 void *wefti_tcp_reserve(weft_endpoint_t *endpoint, size_t bytes);
-void wefti_tcp_commit(weft_endpoint_t *endpoint, const weft_header_t *header);
+void wefti_tcp_commit(weft_endpoint_t *endpoint, weft_header_t header);
 void wefti_tcp_flush(weft_endpoint_t *endpoint);
 void wefti_tcp_throttle(weft_endpoint_t *endpoint, bool is_on);
 /** To be called when something has come from the peer. */

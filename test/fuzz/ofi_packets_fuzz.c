@@ -24,11 +24,11 @@ enum { RANKS = 5 };
 
 static const char key_word[8] = {'K', 'E', 'Y', 'K', 'E', 'Y', 'K', 'E'};
 
-static void ofi_fuzz_sink(int source, const weft_header_t *header, const void *payload)
+static void ofi_fuzz_sink(int source, weft_header_t header, const void *payload)
 {
     volatile unsigned char last = 0;
     fuzz_expect(source > 0 && source < RANKS, "a packet is of no peer");
-    for (unsigned at = 0; at < header->bytes; at++)
+    for (unsigned at = 0; at < header.bytes; at++)
         last = ((const unsigned char *)payload)[at];
     (void)last;
 }

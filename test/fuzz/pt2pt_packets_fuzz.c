@@ -52,12 +52,12 @@ static void look_at(const weft_header_t *header, const void *payload)
     }
 }
 
-static bool fake_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+static bool fake_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     (void)endpoint;
     if (fuzz_byte(&input) == 1)
         return false;
-    look_at(header, payload);
+    look_at(&header, payload);
     return true;
 }
 
@@ -68,10 +68,10 @@ static void *fake_reserve(weft_endpoint_t *endpoint, size_t bytes)
     return fuzz_byte(&input) == 1 ? NULL : room;
 }
 
-static void fake_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+static void fake_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     (void)endpoint;
-    look_at(header, room);
+    look_at(&header, room);
 }
 
 static bool fake_register(weft_endpoint_t *endpoint, const void *data, size_t bytes,
@@ -263,7 +263,7 @@ static void packet_comes(void)
     weft_split_end_t end = {.total = header.bytes + (choice & 15) * 8};
     if (kind == WEFT_PACKET_EAGER_FIRST && header.bytes >= sizeof(end))
         memcpy(payload + header.bytes - sizeof(end), &end, sizeof(end));
-    weft_packet_arrived(1 + (int)(choice & 3) % (RANKS - 1), &header, payload);
+    weft_packet_arrived(1 + (int)(choice & 3) % (RANKS - 1), header, payload);
     free(payload);
 }
 
@@ -279,7 +279,7 @@ static void end_landing(int source)
     unsigned char *place = landings[source].place;
     landings[source].place = NULL;
     memset(place, 2, landings[source].header.bytes);
-    weft_packet_arrived(source, &landings[source].header, place);
+    weft_packet_arrived(source, landings[source].header, place);
 }
 
 static void land(void)
@@ -345,7 +345,7 @@ static void fail_transfer(const weft_request_t *request, bool is_send)
         weft_header_for(is_send ? WEFT_PACKET_NACK : WEFT_PACKET_DATA_ERROR,
                         (uint64_t)(uintptr_t)request, sizeof(error));
     for (int source = 1; source < RANKS && !request->is_complete; source++)
-        weft_packet_arrived(source, &header, &error);
+        weft_packet_arrived(source, header, &error);
 }
 
 /* A send whose data have been asked for cannot fail; the rest of them is asked for. */
@@ -355,7 +355,7 @@ static void ask_for_all(const weft_request_t *request)
     const weft_header_t header =
         weft_header_for(WEFT_PACKET_CTS, (uint64_t)(uintptr_t)request, sizeof(cts));
     for (int source = 1; source < RANKS && !request->is_complete; source++)
-        weft_packet_arrived(source, &header, &cts);
+        weft_packet_arrived(source, header, &cts);
 }
 
 static void end_pending(pending_t *at)
@@ -396,7 +396,7 @@ static void end_split(int source)
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER_NEXT, (uint32_t)left, weft_comm_world.context, 0);
     if (left > 0)
-        weft_packet_arrived(source, &header, rest);
+        weft_packet_arrived(source, header, rest);
 }
 
 static void end_all(void)

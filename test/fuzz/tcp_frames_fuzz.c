@@ -23,11 +23,11 @@ enum { GET_BYTES = 300, GUARD = 64, MEMORY_BYTES = 1000, KIND_LANDED = 2, LAND_M
 static unsigned char gotten[GUARD + GET_BYTES + GUARD], landing[LAND_MOST];
 static char memory[MEMORY_BYTES];
 
-static void frames_sink(int source, const weft_header_t *header, const void *payload)
+static void frames_sink(int source, weft_header_t header, const void *payload)
 {
     volatile unsigned char last = 0;
     fuzz_expect(source == 1, "a packet is of another rank");
-    for (unsigned at = 0; at < header->bytes; at++)
+    for (unsigned at = 0; at < header.bytes; at++)
         last = ((const unsigned char *)payload)[at];
     (void)last;
 }

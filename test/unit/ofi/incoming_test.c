@@ -40,12 +40,12 @@ static unsigned char content(int source, unsigned number, unsigned at)
     return (unsigned char)((unsigned)source * 7 + number * 3 + at);
 }
 
-static void sink(int source, const weft_header_t *header, const void *payload)
+static void sink(int source, weft_header_t header, const void *payload)
 {
     unsigned number = delivered[source]++;
     handed_on++;
-    assert_int_equal(header->context, number);
-    for (unsigned at = 0; at < header->bytes; at++)
+    assert_int_equal(header.context, number);
+    for (unsigned at = 0; at < header.bytes; at++)
         assert_int_equal(((const unsigned char *)payload)[at], content(source, number, at));
 }
 

@@ -68,12 +68,12 @@ static void look_at(const weft_header_t *header, const void *payload)
     }
 }
 
-static bool fake_send(weft_endpoint_t *endpoint, const weft_header_t *header, const void *payload)
+static bool fake_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     (void)endpoint;
     if (pick(4) == 0)
         return false;
-    look_at(header, payload);
+    look_at(&header, payload);
     return true;
 }
 
@@ -84,10 +84,10 @@ static void *fake_reserve(weft_endpoint_t *endpoint, size_t bytes)
     return pick(4) == 0 ? NULL : room;
 }
 
-static void fake_commit(weft_endpoint_t *endpoint, const weft_header_t *header)
+static void fake_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     (void)endpoint;
-    look_at(header, room);
+    look_at(&header, room);
 }
 
 static bool fake_register(weft_endpoint_t *endpoint, const void *data, size_t bytes,
@@ -294,7 +294,7 @@ static void packet_comes(void)
     unsigned char *payload =
         malloc(header.bytes); /* a separate block, so that a sanitizer detects reads beyond it */
     fill_payload(&header, payload);
-    weft_packet_arrived(1 + (int)pick(RANKS - 1), &header, payload);
+    weft_packet_arrived(1 + (int)pick(RANKS - 1), header, payload);
     free(payload);
 }
 
@@ -310,7 +310,7 @@ static void land(void)
     landing = &landings[source];
     if (landing->place != NULL) {
         memset(landing->place, 2, landing->header.bytes);
-        weft_packet_arrived(source, &landing->header, landing->place);
+        weft_packet_arrived(source, landing->header, landing->place);
         landing->place = NULL;
         landings_ended++;
         return;
@@ -385,7 +385,7 @@ static void first_comes(void)
     memcpy(payload + HALF, &end, sizeof(end));
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER_FIRST, sizeof(payload), weft_comm_world.context, 0);
-    weft_packet_arrived(SPLITTER, &header, payload);
+    weft_packet_arrived(SPLITTER, header, payload);
 }
 
 static void next_comes(void)
@@ -393,7 +393,7 @@ static void next_comes(void)
     unsigned char payload[HALF];
     memset(payload, 2, HALF);
     weft_header_t header = weft_header(WEFT_PACKET_EAGER_NEXT, HALF, weft_comm_world.context, 0);
-    weft_packet_arrived(SPLITTER, &header, payload);
+    weft_packet_arrived(SPLITTER, header, payload);
 }
 
 static void expect_split(weft_request_t *request, int error)
@@ -477,7 +477,7 @@ static void share_comes(const weft_share_t *share)
     memcpy(payload + WEFT_RTS_BYTES, share, sizeof(*share));
     weft_header_t header =
         weft_header(WEFT_PACKET_RTS_SHARE, sizeof(payload), weft_comm_world.context, 1);
-    weft_packet_arrived(SHARER, &header, payload);
+    weft_packet_arrived(SHARER, header, payload);
 }
 
 /* The receive has asked to map the memory, or has ended with an error. */

@@ -54,7 +54,7 @@ static void transports_are_complete(void **state)
     }
 }
 
-static void ignore_packet(int source, const weft_header_t *header, const void *payload)
+static void ignore_packet(int source, weft_header_t header, const void *payload)
 {
     (void)source;
     (void)header;

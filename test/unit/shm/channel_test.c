@@ -64,7 +64,7 @@ static bool send(uint32_t number, size_t bytes)
     memset(to, (int)(number & 0xff), bytes);
     weft_header_t header =
         weft_header((uint8_t)(number % 200 + 1), (uint32_t)bytes, number * 3, (int32_t)number - 5);
-    weft_channel_publish(&out, &header);
+    weft_channel_publish(&out, header);
     return true;
 }
 
@@ -79,7 +79,7 @@ static bool receive(uint32_t number)
     assert_int_equal(header.tag, (int32_t)number - 5);
     for (uint32_t i = 0; i < header.bytes; i++)
         assert_int_equal(((const unsigned char *)payload)[i], number & 0xff);
-    weft_channel_take(&in, &header);
+    weft_channel_take(&in, header.bytes);
     return true;
 }
 
@@ -262,7 +262,7 @@ static void check_claims(size_t bytes)
     for (size_t i = 0; i < bytes; i += WEFT_DATA_UNIT)
         to[i] ^= 1;
     out.mark |= marks;
-    weft_channel_publish(&out, &header);
+    weft_channel_publish(&out, header);
     out.mark &= ~marks;
     assert_true(weft_channel_peek(&in, &header, &found));
     assert_ptr_equal(found, to);
@@ -271,7 +271,7 @@ static void check_claims(size_t bytes)
     weft_channel_claim(&in, found, bytes);
     assert_memory_equal(found, payload, bytes);
     assert_false(in.is_claimed);
-    weft_channel_take(&in, &header);
+    weft_channel_take(&in, header.bytes);
 }
 
 static void test_claims(void **state)

@@ -27,10 +27,10 @@ static unsigned over;
 static char came[16 << 20]; /* what the other end has read so far */
 static size_t came_bytes;
 
-static void sink(int source, const weft_header_t *header, const void *payload)
+static void sink(int source, weft_header_t header, const void *payload)
 {
     (void)source, (void)payload;
-    fail_msg("a packet of kind %d came, expected none", header->kind);
+    fail_msg("a packet of kind %d came, expected none", header.kind);
 }
 
 static void get_is_over(weft_get_t *get, bool is_good)
@@ -75,7 +75,7 @@ static unsigned fill_buffer(tcp_peer_t *peer)
     static const char filler[FILLER_BYTES];
     weft_header_t header = {.kind = FILLER_KIND, .bytes = FILLER_BYTES};
     unsigned count = 0;
-    while (wefti_tcp_send(&peer->net.endpoint, &header, filler))
+    while (wefti_tcp_send(&peer->net.endpoint, header, filler))
         count++;
     assert_true(count > 0);
     return count;

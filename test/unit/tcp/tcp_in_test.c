@@ -54,21 +54,21 @@ static unsigned pick(unsigned below)
     return (unsigned)(state >> 33) % below;
 }
 
-static void sink(int source, const weft_header_t *header, const void *payload)
+static void sink(int source, weft_header_t header, const void *payload)
 {
     const unsigned char *bytes = payload;
     assert_int_equal(source, 1);
     unsigned number = delivered++;
     if (is_checked)
-        assert_true((header->kind == KIND_LANDED) == (payload == landing));
+        assert_true((header.kind == KIND_LANDED) == (payload == landing));
     volatile unsigned char last = 0;
-    for (unsigned at = 0; at < header->bytes; at++) {
+    for (unsigned at = 0; at < header.bytes; at++) {
         last = bytes[at];
         if (is_checked)
             assert_int_equal(last, (unsigned char)(number + at));
     }
     if (is_checked)
-        assert_int_equal(header->context, number);
+        assert_int_equal(header.context, number);
 }
 
 /* Gives some of the packets that come in pieces a place to land. */
@@ -480,7 +480,7 @@ static void test_cut_refusal(void **unused)
     memcpy(peer->stub, rest, sizeof(rest));
     peer->stub_bytes = sizeof(rest);
     wefti_tcp.epoch++;
-    assert_true(wefti_tcp_send(&peer->net.endpoint, &header, NULL));
+    assert_true(wefti_tcp_send(&peer->net.endpoint, header, NULL));
     wefti_tcp.epoch++;
     wefti_tcp_note_dirty(peer);
     wefti_tcp_flush_dirty();

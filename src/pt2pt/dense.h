@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The short way of small messages, of which there are more than of all others: bytes that are one
+ * run, for a process that has been reached. What is unusual is left to pt2pt.h, so each step here
+ * is one that such a message needs. Sending is inline, since a call would have to keep all
+ * arguments for the case that there is no room.
+ */
+#ifndef WEFT_PT2PT_DENSE_H
+#define WEFT_PT2PT_DENSE_H
+
+#include "pt2pt/packet.h"
+#include "pt2pt/pt2pt.h"
+#include "base/own_symbol.h"
+
+/** Bytes that are one run, and the communicator that they go through; passed in registers. */
+typedef struct weft_dense_message {
+    weft_comm_t *comm;
+    size_t bytes;
+} weft_dense_message_t;
+
+/** The requests of eager messages that are out and may still be cancelled (cancel.h). While there
+ * are any, each message that goes out is noted. */
+extern WEFT_OWN_SYMBOL size_t weft_cancellable_sends;
+
+/** Note a message that goes out now; returns its number. */
+uint64_t weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, int tag);
+
+/** The same with a request, which is complete, and can be cancelled; never NULL. */
+weft_request_t *weft_sent_create(weft_endpoint_t *endpoint, uint32_t context, int tag);
+
+/** Send a message to the rank `dest`. Returns its endpoint, for one of those above. NULL: nothing
+ *  was done, since something is unusual, or there is no room. */
+static inline weft_endpoint_t *__attribute__((always_inline))
+weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag)
+{
+    const weft_comm_t *comm = message.comm;
+    weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, dest));
+    if (__builtin_expect(endpoint == NULL || message.bytes > endpoint->eager_max ||
+                             endpoint->is_throttled || endpoint->has_waiting ||
+                             *weft_device_news != 0 || weft_traffic_watched != 0,
+                         0))
+        return NULL;
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER, (uint32_t)message.bytes, comm->context, tag);
+    return __builtin_expect(endpoint->link->send(endpoint, header, buf), 1) ? endpoint : NULL;
+}
+
+/** Begin to receive a message of at most so many bytes, from the rank `source` or MPI_ANY_SOURCE.
+ *  is_blocking: the caller waits for it, and no program can cancel it.
+ *  NULL, with a text: MPI_ERR_NO_MEM. */
+weft_request_t *weft_recv_dense(void *buf, weft_dense_message_t message, int source, int tag,
+                                bool is_blocking);
+
+#endif
