@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # However slow mpirun and the PMIx server are, the verdict is that of the ranks: both are stopped while
-# the ranks end.
+# the ranks end. If the server was killed before they ended, it is that of the server.
 . "$(dirname "$0")/setup.sh"
 build_pmi_rank
 
@@ -49,6 +49,20 @@ verdict 7 "$MPIRUN" -n 4 ./pmi_rank open go abort=3,7 close
 expect_text err 'rank 3 .* aborted the job with code 7: told to abort'
 verdict 7 "$MPIRUN" -n 4 ./pmi_rank open go lost_peer=0,16 lost_peer=1,16 abort=3,7 close
 expect_text err 'rank 3 .* aborted the job with code 7: told to abort'
+
+rm -f go there.*
+"$MPIRUN" -n 4 ./pmi_rank open go exit=0,16 exit=1,16 exit=2,16 exit=3,16 >out 2>err &
+job=$!
+until_true all_there
+kill -STOP $job
+kill -KILL $(server)
+: >go
+until_true have_ended
+kill -CONT $job
+wait $job
+got=$?
+[ $got -eq 1 ] || fail "exit code $got, expected 1, since the server was killed: $(head -c 300 err)"
+expect_text err 'PMIx server .* killed by signal 9'
 
 # Python closes descriptors that its children do not know of: then PMIx alone tells.
 cat >wrap.py <<'EOF'

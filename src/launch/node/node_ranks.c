@@ -291,6 +291,10 @@ static bool next_end(wl_node_ranks_t *node, wl_rank_event_t *out)
 bool wl_node_ranks_next_event(wl_node_ranks_t *node, wl_rank_event_t *out)
 {
     bool is_found = wl_rank_notes_next(&node->notes, out) || next_server_event(node, out);
+    if (!is_found && node->next_ended < node->ended_count) {
+        wl_pmix_server_read(&node->pmix); /* its end may be why the rank has ended */
+        is_found = next_server_event(node, out);
+    }
     if (!is_found)
         return next_end(node, out);
     out->pid = pid_of(node, out->rank);

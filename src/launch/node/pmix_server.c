@@ -200,6 +200,11 @@ bool wl_pmix_server_next_event(wl_pmix_server_t *server, wl_rank_event_t *out)
     return true;
 }
 
+void wl_pmix_server_read(wl_pmix_server_t *server)
+{
+    wl_connection_advance(&server->connection);
+}
+
 /* ---- Start ---- */
 
 /* Wait for what the server says first. */
@@ -234,7 +239,7 @@ static void server_ready(void *owner, short ready)
 {
     wl_pmix_server_t *server = owner;
     (void)ready;
-    wl_connection_advance(&server->connection);
+    wl_pmix_server_read(server);
 }
 
 static int start_server(wl_pmix_server_t *server, const wli_pmix_service_t *service)

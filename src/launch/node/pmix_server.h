@@ -79,6 +79,9 @@ int wl_pmix_server_extend_environment(const wl_pmix_server_t *server, int index,
 /** The environments are not needed any more. */
 void wl_pmix_server_forget_environments(wl_pmix_server_t *server);
 
+/** Read what has come, now and not when the loop finds it. Never blocks. */
+void wl_pmix_server_read(wl_pmix_server_t *server);
+
 /** Take the next event: connected, finalized, aborted, or, once, the server's end; false when there
  *  is none now. Hands requests to on_request. Never blocks. */
 bool wl_pmix_server_next_event(wl_pmix_server_t *server, wl_rank_event_t *out);
