@@ -242,6 +242,15 @@ static inline void make_comms(MPI_Comm comms[COMMS])
     MPI_Comm_split(MPI_COMM_WORLD, expect_rank % 2, expect_rank / 2, &comms[2]);
 }
 
+/* How often collectives of a count are tried on such a communicator: types and forms change with
+ * each turn. Long ones take long, so beyond the world there is one turn. */
+static inline int turns_of(size_t count, int comm_index)
+{
+    if (count >= 5000 && comm_index > 0)
+        return 1;
+    return count == 7 ? 10 : 3;
+}
+
 static inline void free_comms(MPI_Comm comms[COMMS])
 {
     for (int i = 1; i < COMMS; i++)

@@ -341,7 +341,7 @@ int main(int argc, char **argv)
         MPI_Comm_size(comm, &size);
         test_barrier();
         for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++) {
-            for (int repeat = 0; repeat < (counts[j] == 7 ? 10 : 3); repeat++)
+            for (int repeat = 0; repeat < turns_of(counts[j], i); repeat++)
                 run_all(counts[j]);
         }
     }

@@ -271,7 +271,7 @@ int main(int argc, char **argv)
         MPI_Comm_rank(comm, &rank);
         MPI_Comm_size(comm, &size);
         for (size_t j = 0; j < sizeof(counts) / sizeof(counts[0]); j++) {
-            for (int repeat = 0; repeat < (counts[j] == 7 ? 10 : 3); repeat++)
+            for (int repeat = 0; repeat < turns_of(counts[j], i); repeat++)
                 run_all(counts[j]);
         }
         test_whole_structures();
