@@ -15,10 +15,9 @@ enum {
 /* The other route has to take so much less. */
 static const float worth = 0.95F;
 
-void weft_route_open(weft_route_choice_t *choice)
+void weft_route_open(weft_route_choice_t *choice, weft_route_t first)
 {
-    *choice = (weft_route_choice_t){
-        .route = WEFT_ROUTE_WALL, .settling = SETTLING_FIRST, .gap = GAP_FIRST};
+    *choice = (weft_route_choice_t){.route = first, .settling = SETTLING_FIRST, .gap = GAP_FIRST};
 }
 
 static void turn(weft_route_choice_t *choice)

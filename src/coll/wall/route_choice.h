@@ -27,8 +27,8 @@ typedef struct weft_route_choice {
     int64_t spent_ns;    /* in all calls, as if each were as fast as the fastest of its round */
 } weft_route_choice_t;
 
-/** The wall comes first. */
-void weft_route_open(weft_route_choice_t *choice);
+/** This route comes first. */
+void weft_route_open(weft_route_choice_t *choice, weft_route_t first);
 
 /** A call begins. Is what it takes to be noted? */
 bool weft_route_begin(weft_route_choice_t *choice);

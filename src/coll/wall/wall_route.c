@@ -4,10 +4,13 @@
 #include "coll/plan_cache.h"
 #include "coll/tuning.h"
 #include "coll/wall/wall.h"
+#include "runtime/store_choice.h"
+#include "runtime/world.h"
 #include "base/clock.h"
 #include "base/log.h"
 
-enum { SIZES = 3, MIDDLE = 128 * 1024, LARGE = 512 * 1024 };
+/* SMALL, MIDDLE and LARGE are the first bytes of the sizes 1 to 3. */
+enum { SIZES = 4, SMALL = 64 * 1024, MIDDLE = 128 * 1024, LARGE = 512 * 1024 };
 
 static const weft_coll_t colls[] = {WEFT_BCAST, WEFT_GATHER, WEFT_SCATTER, WEFT_ALLGATHER,
                                     WEFT_ALLTOALL};
@@ -21,14 +24,26 @@ static int kind_of(weft_coll_t coll, size_t bytes)
     int first = 0;
     for (int i = 0; colls[i] != coll; i++)
         first += SIZES;
-    return first + (bytes >= MIDDLE) + (bytes >= LARGE);
+    return first + (bytes >= SMALL) + (bytes >= MIDDLE) + (bytes >= LARGE);
+}
+
+/* The same on both members. Where long packets go through a large ring from the beginning, and are
+ * simply cached, messages of SMALL bytes are the faster route from the first calls on (Cascade
+ * Lake: allgather 7.6 us instead of 10.0, alltoall 7.6 and 9.8, scatter 5.9 and 6.8). A bcast and a
+ * gather are not, nor are longer messages, before they have learnt whether to be read. */
+static weft_route_t first_route(int kind)
+{
+    weft_coll_t coll = colls[kind / SIZES];
+    bool is_known = weft_world_has_one_pair() && weft_store_suits_caches();
+    bool suits = coll == WEFT_ALLGATHER || coll == WEFT_ALLTOALL || coll == WEFT_SCATTER;
+    return is_known && suits && kind % SIZES == 1 ? WEFT_ROUTE_MESSAGES : WEFT_ROUTE_WALL;
 }
 
 void weft_wall_routes_open(weft_wall_routes_t *routes)
 {
     routes->last.mark = 0;
     for (int i = 0; i < WEFT_ROUTE_KINDS; i++)
-        weft_route_open(&routes->kinds[i]);
+        weft_route_open(&routes->kinds[i], first_route(i));
 }
 
 void weft_wall_routes_clear(weft_strip_t *strip)
@@ -39,20 +54,21 @@ void weft_wall_routes_clear(weft_strip_t *strip)
 
 /* ---- what is shown ---- */
 
-/* A route, and from which number of posts on it is taken: before, it is the other one. */
+/* Whether the route is another than the first one, and from which number of posts on it is taken:
+ * before, it is the other one. 0: the first one, always. */
 static void show_route(weft_wall_t *wall, int kind, weft_route_t route)
 {
     uint64_t from = wall->number + WEFT_WALL_POSTS;
-    atomic_store_explicit(&wall->strip->state.routes[kind], from << 1 | (uint64_t)route,
-                          memory_order_relaxed);
+    atomic_store_explicit(&wall->strip->state.routes[kind],
+                          from << 1 | (uint64_t)(route != first_route(kind)), memory_order_relaxed);
 }
 
 static weft_route_t route_now(const weft_wall_t *wall, int kind)
 {
     uint64_t shown =
         atomic_load_explicit(&wall->members[0].strip->state.routes[kind], memory_order_relaxed);
-    bool is_in_force = wall->number >= shown >> 1;
-    return (weft_route_t)((shown & 1) ^ !is_in_force);
+    bool is_in_force = wall->number >= shown >> 1, is_other = (shown & 1) ^ !is_in_force;
+    return (weft_route_t)((unsigned)first_route(kind) ^ is_other);
 }
 
 /* The mark is no other move's: it is stored last, and taken away first. */

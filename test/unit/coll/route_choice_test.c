@@ -17,7 +17,7 @@ static int next;
 static int open_choice(void **state)
 {
     (void)state;
-    weft_route_open(&choice);
+    weft_route_open(&choice, WEFT_ROUTE_WALL);
     for (int i = 0; i < LAG; i++)
         routes[i] = choice.route;
     next = 0;
@@ -40,11 +40,16 @@ static int run(int calls, int64_t wall_ns, int64_t messages_ns)
     return messages;
 }
 
-static void the_wall_comes_first(void **state)
+static void a_given_route_comes_first(void **state)
 {
     (void)state;
     assert_int_equal(choice.route, WEFT_ROUTE_WALL);
     assert_int_equal(run(8, 100000, 50000), 0);
+    weft_route_open(&choice, WEFT_ROUTE_MESSAGES);
+    for (int i = 0; i < LAG; i++)
+        routes[i] = choice.route;
+    assert_int_equal(run(8, 50000, 100000), 8);
+    assert_in_range(run(MANY, 50000, 100000), LAG, MANY / 20);
 }
 
 static void the_faster_one_is_kept(void **state)
@@ -95,7 +100,7 @@ static void tries_become_rare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_wall_comes_first, open_choice),
+        cmocka_unit_test_setup(a_given_route_comes_first, open_choice),
         cmocka_unit_test_setup(the_faster_one_is_kept, open_choice),
         cmocka_unit_test_setup(short_calls_wait, open_choice),
         cmocka_unit_test_setup(a_change_is_noticed, open_choice),
