@@ -331,6 +331,7 @@ void wefti_cancels_close(void)
     asked.number = 0;
     asked.of = NULL;
     is_blocked = false;
+    weft_cancellable_sends = 0;
     prepared = NULL;
     weft_pool_close(&sents);
 }
