@@ -107,12 +107,11 @@ static void at_the_end_none_is_told(void **state)
 
 static int has_room, last_kind;
 
-static bool send_if_room(weft_endpoint_t *endpoint, const weft_header_t *header,
-                         const void *payload)
+static bool send_if_room(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     (void)endpoint;
     (void)payload;
-    last_kind = has_room ? header->kind : 0;
+    last_kind = has_room ? header.kind : 0;
     return has_room;
 }
 
