@@ -54,21 +54,21 @@ void weft_wall_routes_clear(weft_strip_t *strip)
 
 /* ---- what is shown ---- */
 
-/* Whether the route is another than the first one, and from which number of posts on it is taken:
- * before, it is the other one. 0: the first one, always. */
+/* A route, and from which number of posts on it is taken: before, it is the other one. Not 0, which
+ * stands for the first route. */
 static void show_route(weft_wall_t *wall, int kind, weft_route_t route)
 {
     uint64_t from = wall->number + WEFT_WALL_POSTS;
-    atomic_store_explicit(&wall->strip->state.routes[kind],
-                          from << 1 | (uint64_t)(route != first_route(kind)), memory_order_relaxed);
+    atomic_store_explicit(&wall->strip->state.routes[kind], from << 1 | (uint64_t)route,
+                          memory_order_relaxed);
 }
 
 static weft_route_t route_now(const weft_wall_t *wall, int kind)
 {
     uint64_t shown =
         atomic_load_explicit(&wall->members[0].strip->state.routes[kind], memory_order_relaxed);
-    bool is_in_force = wall->number >= shown >> 1, is_other = (shown & 1) ^ !is_in_force;
-    return (weft_route_t)((unsigned)first_route(kind) ^ is_other);
+    bool is_in_force = wall->number >= shown >> 1;
+    return shown == 0 ? first_route(kind) : (weft_route_t)((shown & 1) ^ !is_in_force);
 }
 
 /* The mark is no other move's: it is stored last, and taken away first. */
