@@ -68,8 +68,7 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
         endpoint = weft_send_dense(buf, message, dest, tag);
     if (__builtin_expect(endpoint == NULL, 0))
         return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
-    if (__builtin_expect(weft_cancellable_sends > 0, 0))
-        weft_sent_note(endpoint, message.comm->context, tag);
+    weft_sent_note(endpoint, message.comm->context, tag);
     weft_endpoint_flush(endpoint); /* the program may leave MPI for long */
     return MPI_SUCCESS;
 }

@@ -57,30 +57,6 @@ weft_check_user_message(const weft_user_message_t *user, const weft_comm_t *comm
                               is_recv ? &weft_message_recv_names : &weft_message_send_names, type);
 }
 
-static inline void weft_set_send(weft_send_args_t *out, const weft_user_message_t *user,
-                                 weft_comm_t *comm, weft_type_t *type)
-{
-    *out = (weft_send_args_t){.buf = user->buf,
-                              .count = (size_t)user->count,
-                              .type = type,
-                              .comm = comm,
-                              .context = comm->context,
-                              .dest = user->peer,
-                              .tag = user->tag};
-}
-
-static inline void weft_set_recv(weft_recv_args_t *out, const weft_user_message_t *user,
-                                 weft_comm_t *comm, weft_type_t *type)
-{
-    *out = (weft_recv_args_t){.buf = (void *)user->buf,
-                              .count = (size_t)user->count,
-                              .type = type,
-                              .comm = comm,
-                              .context = comm->context,
-                              .source = user->peer,
-                              .tag = user->tag};
-}
-
 /** Also has errors go to the handler of the communicator. The mode is standard. */
 static inline int __attribute__((always_inline))
 weft_check_send(weft_call_t *call, const weft_user_message_t *user, weft_send_args_t *out)
@@ -92,7 +68,13 @@ weft_check_send(weft_call_t *call, const weft_user_message_t *user, weft_send_ar
         err = weft_check_user_message(user, comm, false, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
-    weft_set_send(out, user, comm, type);
+    *out = (weft_send_args_t){.buf = user->buf,
+                              .count = (size_t)user->count,
+                              .type = type,
+                              .comm = comm,
+                              .context = comm->context,
+                              .dest = user->peer,
+                              .tag = user->tag};
     return MPI_SUCCESS;
 }
 
@@ -106,7 +88,13 @@ weft_check_recv(weft_call_t *call, const weft_user_message_t *user, weft_recv_ar
         err = weft_check_user_message(user, comm, true, &type);
     if (__builtin_expect(err != MPI_SUCCESS, 0))
         return err;
-    weft_set_recv(out, user, comm, type);
+    *out = (weft_recv_args_t){.buf = (void *)user->buf,
+                              .count = (size_t)user->count,
+                              .type = type,
+                              .comm = comm,
+                              .context = comm->context,
+                              .source = user->peer,
+                              .tag = user->tag};
     return MPI_SUCCESS;
 }
 

@@ -44,7 +44,7 @@ static struct {
 
 /* ---- the log ---- */
 
-uint64_t weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, int tag)
+uint64_t weft_sent_log(weft_endpoint_t *endpoint, uint32_t context, int tag)
 {
     sent_log[++last_number % SENT_LOG] = (sent_entry_t){endpoint, context, tag};
     return last_number;
@@ -320,7 +320,7 @@ weft_request_t *weft_sent_create(weft_endpoint_t *endpoint, uint32_t context, in
     else if ((sent = make_sent()) == NULL)
         return &weft_request_done;
     sent->request.object.kind = WEFT_KIND_REQUEST;
-    sent->cancel.number = weft_sent_note(endpoint, context, tag);
+    sent->cancel.number = weft_sent_log(endpoint, context, tag);
     weft_cancellable_sends++;
     return &sent->request;
 }

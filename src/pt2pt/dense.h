@@ -23,20 +23,35 @@ typedef struct weft_dense_message {
 extern WEFT_OWN_SYMBOL size_t weft_cancellable_sends;
 
 /** Note a message that goes out now; returns its number. */
-uint64_t weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, int tag);
+uint64_t weft_sent_log(weft_endpoint_t *endpoint, uint32_t context, int tag);
 
 /** The same with a request, which is complete, and can be cancelled; never NULL. */
 weft_request_t *weft_sent_create(weft_endpoint_t *endpoint, uint32_t context, int tag);
 
-/** Send a message to the rank `dest`. Returns its endpoint, for one of those above. NULL: nothing
+/** To be called for each message that goes out without a request or a number: notes those of
+ *  programs, whose contexts are even. */
+static inline void weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, int tag)
+{
+    if (__builtin_expect(weft_cancellable_sends > 0, 0) && (context & 1) == 0)
+        weft_sent_log(endpoint, context, tag);
+}
+
+/** Can a message of so many bytes go to this peer in one packet, unasked, and with none before it?
+ */
+static inline bool weft_goes_at_once(const weft_endpoint_t *endpoint, size_t bytes)
+{
+    return bytes <= endpoint->eager_max && !endpoint->is_throttled && !endpoint->has_waiting;
+}
+
+/** Send a message to the rank `dest`. Returns its endpoint, for weft_sent_create() or
+ *  weft_sent_note(). NULL: nothing
  *  was done, since something is unusual, or there is no room. */
 static inline weft_endpoint_t *__attribute__((always_inline))
 weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag)
 {
     const weft_comm_t *comm = message.comm;
     weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, dest));
-    if (__builtin_expect(endpoint == NULL || message.bytes > endpoint->eager_max ||
-                             endpoint->is_throttled || endpoint->has_waiting ||
+    if (__builtin_expect(endpoint == NULL || !weft_goes_at_once(endpoint, message.bytes) ||
                              *weft_device_news != 0 || weft_traffic_watched != 0,
                          0))
         return NULL;

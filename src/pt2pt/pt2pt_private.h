@@ -211,15 +211,8 @@ void wefti_sends_each(void (*visit)(weft_send_t *send, void *context), void *con
 void wefti_sends_close(void);
 
 /* cancel.c */
-/** A message that was noted (weft_sent_note) did not go out. */
+/** A message that was logged (weft_sent_log) did not go out. */
 void wefti_unlog_message(uint64_t number);
-
-/** To be called for each message of a user that goes out without a number of its own. */
-static inline void wefti_note_message(const weft_send_args_t *args, weft_endpoint_t *endpoint)
-{
-    if (__builtin_expect(weft_cancellable_sends > 0, 0) && (args->context & 1) == 0)
-        weft_sent_note(endpoint, args->context, args->tag);
-}
 
 /** The eager message of a send is out. */
 void wefti_cancel_count(weft_cancellable_t *cancel);

@@ -202,7 +202,7 @@ bool wefti_send_push(weft_send_t *send)
         return wefti_split_push(send);
     if ((send->args.context & 1) != 0)
         return push_message(send);
-    uint64_t number = weft_sent_note(send->endpoint, send->args.context, send->args.tag);
+    uint64_t number = weft_sent_log(send->endpoint, send->args.context, send->args.tag);
     send->cancel.number = number;
     if (push_message(send))
         return true;
@@ -434,8 +434,8 @@ send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint)
     if (__builtin_expect(endpoint == NULL, 0))
         return false;
     size_t bytes = args->count * args->type->size;
-    if (!args->type->is_dense || bytes > endpoint->eager_max || endpoint->is_throttled ||
-        wefti_sends_to(endpoint)->waiting_first != NULL || args->mode != WEFT_SEND_STANDARD)
+    if (!args->type->is_dense || args->mode != WEFT_SEND_STANDARD ||
+        !weft_goes_at_once(endpoint, bytes))
         return false;
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
@@ -451,7 +451,7 @@ int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
     weft_endpoint_t *endpoint = endpoint_of(args);
     if (__builtin_expect(!send_at_once(args, endpoint), 0))
         return begin_otherwise(args, out);
-    wefti_note_message(args, endpoint);
+    weft_sent_note(endpoint, args->context, args->tag);
     *out = &weft_request_done;
     return MPI_SUCCESS;
 }
@@ -481,7 +481,7 @@ int weft_send(const weft_send_args_t *args)
     weft_endpoint_t *endpoint = endpoint_of(args);
     if (__builtin_expect(!send_at_once(args, endpoint), 0))
         return send_slowly(args);
-    wefti_note_message(args, endpoint);
+    weft_sent_note(endpoint, args->context, args->tag);
     weft_endpoint_flush(endpoint); /* the program may leave MPI for long */
     return MPI_SUCCESS;
 }

@@ -109,9 +109,9 @@ typedef void (*weft_sink_fn_t)(int source_process, weft_header_t header, const v
 
 struct weft_link_ops {
     weft_traffic_t *traffic; /* of this transport; the layer above counts there */
-    /** Send a packet. true: it is on its way, and `header` and `payload` are the caller's again; if
-     *  the peer is lost before the packet arrives, weft_world.peer_lost() is called. false: there
-     *  is no room, nothing was taken; call again after progress. */
+    /** Send a packet. true: it is on its way, and `payload` is the caller's again; if the peer is
+     *  lost before the packet arrives, weft_world.peer_lost() is called. false: there is no room,
+     *  nothing was taken; call again after progress. */
     bool (*send)(weft_endpoint_t *endpoint, weft_header_t header, const void *payload);
     /** Room for a payload of `bytes` bytes, at most packet_max; the caller fills it, and commit
      *  sends it. It is the transport's memory, and no other call to any endpoint of the transport
