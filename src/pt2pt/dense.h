@@ -44,8 +44,7 @@ static inline bool weft_goes_at_once(const weft_endpoint_t *endpoint, size_t byt
 }
 
 /** Send a message to the rank `dest`. Returns its endpoint, for weft_sent_create() or
- *  weft_sent_note(). NULL: nothing
- *  was done, since something is unusual, or there is no room. */
+ *  weft_sent_note(). NULL: nothing was done, since something is unusual, or there is no room. */
 static inline weft_endpoint_t *__attribute__((always_inline))
 weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag)
 {
