@@ -3,8 +3,10 @@
 
 #include "coll/tuning.h"
 #include "pt2pt/pt2pt.h"
+#include "runtime/progress.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/list.h"
 #include "base/pool.h"
 
 #include <inttypes.h>
@@ -28,11 +30,15 @@ typedef struct call_record {
 
 /* A check under way. */
 typedef struct call_check {
-    weft_comm_t *comm; /* retained */
+    weft_link_t link;
+    weft_comm_t *comm;       /* retained */
+    weft_request_t *request; /* the record of the left neighbour */
     call_record_t own, left;
 } call_check_t;
 
 static weft_pool_t call_checks = WEFT_POOL(call_check_t);
+static weft_list_t under_way = {&under_way, &under_way};
+static bool are_over, is_ending;
 
 void weft_call_check_open(void)
 {
@@ -89,21 +95,39 @@ static int left_of(const weft_comm_t *comm)
     return (comm->rank + comm->size - 1) % comm->size;
 }
 
+static void abort_job(const call_check_t *check, const char *own, const char *left)
+{
+    char text[2 * CALL_TEXT + 512];
+    const weft_comm_t *comm = check->comm;
+    snprintf(text, sizeof(text),
+             "collectives disagree on %s: rank %d calls %s, but %s (call %" PRIu32
+             " of the communicator)",
+             comm->name[0] != '\0' ? comm->name : "a communicator", comm->rank, own, left,
+             check->own.number);
+    weft_world.abort(MPI_ERR_OTHER, text);
+}
+
 /* Another build may send anything, but all ranks of a job have the same. */
 static void compare_records(const call_check_t *check)
 {
-    char own[CALL_TEXT], left[CALL_TEXT], text[2 * CALL_TEXT + 256];
-    const weft_comm_t *comm = check->comm;
+    char own[CALL_TEXT], call[CALL_TEXT], left[CALL_TEXT + 64];
     if (memcmp(&check->own, &check->left, sizeof(check->own)) == 0)
         return;
     describe_record(&check->own, own);
-    describe_record(&check->left, left);
-    snprintf(text, sizeof(text),
-             "collectives disagree on %s: rank %d calls %s, but rank %d calls %s (call %" PRIu32
-             " of the communicator)",
-             comm->name[0] != '\0' ? comm->name : "a communicator", comm->rank, own, left_of(comm),
-             left, check->own.number);
-    weft_world.abort(MPI_ERR_OTHER, text);
+    describe_record(&check->left, call);
+    snprintf(left, sizeof(left), "rank %d calls %s", left_of(check->comm), call);
+    abort_job(check, own, left);
+}
+
+/* At the end, of a call that did not need the neighbour; there is no record if that has died. */
+static void tell_missing(const call_check_t *check)
+{
+    char own[CALL_TEXT];
+    const weft_request_t *request = check->request;
+    if (request->status.MPI_ERROR != MPI_ERR_OTHER || request->why == NULL)
+        return;
+    describe_record(&check->own, own);
+    abort_job(check, own, request->why);
 }
 
 /* ---- records ---- */
@@ -134,14 +158,23 @@ static call_record_t record_of(weft_coll_t coll, const weft_coll_args_t *args,
 
 /* ---- messages ---- */
 
+static void forget_check(call_check_t *check)
+{
+    weft_list_remove(&check->link);
+    are_over = weft_list_is_empty(&under_way);
+    weft_comm_release(check->comm);
+    weft_pool_give(&call_checks, check);
+}
+
 static void check_is_over(weft_request_t *request, void *owner)
 {
     call_check_t *check = owner;
     if (request->status.MPI_ERROR == MPI_SUCCESS)
         compare_records(check);
-    weft_comm_release(check->comm);
+    else if (is_ending)
+        tell_missing(check);
     weft_request_release(request);
-    weft_pool_give(&call_checks, check);
+    forget_check(check);
 }
 
 static int tell_right(const call_check_t *check)
@@ -158,7 +191,7 @@ static int tell_right(const call_check_t *check)
     return weft_send(&args);
 }
 
-static int hear_left(call_check_t *check, weft_request_t **out)
+static int hear_left(call_check_t *check)
 {
     weft_comm_t *comm = check->comm;
     weft_recv_args_t args = {.buf = &check->left,
@@ -169,26 +202,35 @@ static int hear_left(call_check_t *check, weft_request_t **out)
                              .source = left_of(comm),
                              .tag = CHECK_TAG,
                              .where = WEFT_WHERE_HOST};
-    return weft_recv_begin(&args, out);
+    return weft_recv_begin(&args, &check->request);
 }
 
 int weft_call_check(weft_coll_t coll, const weft_coll_args_t *args, weft_call_form_t form,
                     size_t bytes)
 {
-    weft_request_t *request;
     call_check_t *check = weft_pool_take(&call_checks);
     if (check == NULL)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the check of a collective");
     weft_comm_retain(args->comm);
     check->comm = args->comm;
     check->own = record_of(coll, args, form, bytes);
-    int err = hear_left(check, &request);
-    if (err == MPI_SUCCESS)
-        err = tell_right(check);
-    if (err != MPI_SUCCESS)
+    weft_list_append(&under_way, &check->link);
+    int err = hear_left(check);
+    if (err != MPI_SUCCESS) {
+        forget_check(check);
         return err;
-    if (form == WEFT_CALL_BLOCKING)
-        weft_request_wait(request);
-    weft_request_watch(request, check_is_over, check);
-    return MPI_SUCCESS;
+    }
+    err = tell_right(check);
+    if (err == MPI_SUCCESS && form == WEFT_CALL_BLOCKING)
+        weft_request_wait(check->request);
+    weft_request_watch(check->request, check_is_over, check);
+    return err;
+}
+
+void weft_call_checks_end(void)
+{
+    is_ending = true;
+    are_over = weft_list_is_empty(&under_way);
+    weft_progress_until(&are_over);
+    is_ending = false;
 }

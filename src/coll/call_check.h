@@ -35,4 +35,9 @@ void weft_call_check_close(void);
 int weft_call_check(weft_coll_t coll, const weft_coll_args_t *args, weft_call_form_t form,
                     size_t bytes);
 
+/** Wait for the neighbours' calls that have not been compared yet, since this rank's did not need
+ * them. To be called when this rank has told that it ends. Does not return if a call that the
+ * neighbour never made is missing. */
+void weft_call_checks_end(void);
+
 #endif

@@ -384,6 +384,12 @@ int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_reque
     return err;
 }
 
+void weft_coll_end_checks(void)
+{
+    if (weft_checks_collectives)
+        weft_call_checks_end();
+}
+
 void weft_coll_close(void)
 {
     weft_engine_close();

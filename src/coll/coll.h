@@ -101,6 +101,9 @@ int weft_coll_prepare(weft_coll_t coll, const weft_coll_args_t *args, weft_reque
 
 /** Called at start-up. Returns MPI_SUCCESS, or MPI_ERR_INTERN with a text. */
 int weft_coll_open(void);
+/** Called with the lock when this rank has told that it ends: compares the last calls,
+ * if WEFT_CHECK=collectives. */
+void weft_coll_end_checks(void);
 /** Called at the end of MPI. */
 void weft_coll_close(void);
 

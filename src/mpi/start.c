@@ -352,6 +352,8 @@ int weft_stop_sending(bool is_end)
     if (is_end)
         weft_streams_end();
     int err = weft_pt2pt_await_idle(is_end);
+    if (is_end)
+        weft_coll_end_checks();
     weft_unlock();
     return err;
 }

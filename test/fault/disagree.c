@@ -8,6 +8,7 @@
  *   type   elements of another type            form   MPI_Ibarrier among MPI_Barrier
  *   order  nonblocking ones in another order   init   persistent ones in another order
  *   comm   on a communicator with a name
+ *   last   MPI_Ibcast from rank 1, which nobody else calls, before MPI_Finalize
  *   none   the calls of all ranks agree
  */
 #include <mpi.h>
@@ -62,6 +63,13 @@ static void call(MPI_Comm comm)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+static void broadcast(int *number)
+{
+    MPI_Request request;
+    MPI_Ibcast(number, 1, MPI_INT, 1, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     int rank, number = 3, sum, all[64];
@@ -74,7 +82,10 @@ int main(int argc, char **argv)
     MPI_Comm_set_name(ring, "the ring");
     MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allgather(&number, 1, MPI_INT, all, 4, MPI_BYTE, ring);
-    call(is("comm") ? ring : MPI_COMM_WORLD);
+    if (!is("last"))
+        call(is("comm") ? ring : MPI_COMM_WORLD);
+    else if (is_odd)
+        broadcast(&number);
     MPI_Comm_free(&ring);
     MPI_Finalize();
     return 0;

@@ -24,6 +24,9 @@ disagree form MPI_COMM_WORLD 'a nonblocking barrier' 'a blocking barrier'
 disagree order MPI_COMM_WORLD 'a nonblocking allreduce of 4 bytes, MPI_SUM on I32' 'a nonblocking barrier'
 disagree init MPI_COMM_WORLD 'a persistent bcast of 4 bytes, root 0' 'a persistent barrier'
 disagree comm 'the ring' 'a blocking allreduce of 4 bytes, MPI_MAX on I32' 'a blocking allreduce of 4 bytes, MPI_SUM on I32'
+expect 16 timeout -k 5 40 "$MPIRUN" -n 3 ./disagree last # a wait of 15 s finds that rank 0 has ended
+expect_text err "collectives disagree on MPI_COMM_WORLD: rank 1 calls a nonblocking bcast of 4 bytes, root 1, but no message of a collective operation from rank 0 of MPI_COMM_WORLD will ever come: that rank has called MPI_Finalize (call [0-9]* of the communicator)"
+nothing_left
 for ranks in 1 2 5; do
     expect 0 timeout -k 5 20 "$MPIRUN" -n $ranks ./disagree none
     [ ! -s err ] || fail "no disagreement: $(head -c 300 err)"
