@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { SLICE_NS = 3000000, BRIEF_NS = 500, WAITS = 100000 };
+enum { SLICE_NS = 3000000, BRIEF_NS = 500, WAITS = 20000 };
 
 static int64_t now_ns, yield_ns;
 static int yields;
