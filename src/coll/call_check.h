@@ -12,6 +12,7 @@
 #define WEFT_COLL_CALL_CHECK_H
 
 #include "coll/coll.h"
+#include "base/own_symbol.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +24,7 @@ typedef enum weft_call_form {
 } weft_call_form_t;
 
 /** Is it wanted? Fixed at start-up. */
-extern bool weft_checks_collectives;
+extern WEFT_OWN_SYMBOL bool weft_checks_collectives;
 
 /** Set weft_checks_collectives from the configuration. */
 void weft_call_check_open(void);

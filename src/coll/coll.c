@@ -156,9 +156,8 @@ int weft_coll_open(void)
 
 static bool has_table; /* read when the first plan is written */
 
-static __attribute__((noinline)) int write_plan(weft_coll_t coll, const weft_coll_args_t *args,
-                                                const weft_wall_t *wall, const weft_plan_key_t *key,
-                                                weft_plan_t **out)
+static int write_plan(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
+                      const weft_plan_key_t *key, weft_plan_t **out)
 {
     if (!has_table) {
         weft_tuning_open();
@@ -174,13 +173,28 @@ static __attribute__((noinline)) int write_plan(weft_coll_t coll, const weft_col
     return err;
 }
 
+static __attribute__((noinline)) int another_plan_for(weft_coll_t coll,
+                                                      const weft_coll_args_t *args,
+                                                      const weft_wall_t *wall, weft_plan_t **out)
+{
+    weft_plan_key_t key = weft_plan_key_of(coll, args, wall != NULL);
+    weft_plan_t *plan = weft_plan_cache_find(args->comm, &key, coll);
+    if (plan == NULL)
+        return write_plan(coll, args, wall, &key, out);
+    plan->references++;
+    *out = plan;
+    return MPI_SUCCESS;
+}
+
 static inline int plan_for(weft_coll_t coll, const weft_coll_args_t *args, const weft_wall_t *wall,
                            weft_plan_t **out)
 {
-    weft_plan_key_t key = weft_plan_key_of(coll, args, wall != NULL);
-    weft_plan_t *plan = weft_plan_cache_find(args->comm, &key);
-    if (__builtin_expect(plan == NULL, 0))
-        return write_plan(coll, args, wall, &key, out);
+    weft_plan_t *plan = weft_plan_cache_last(coll, args, wall != NULL);
+    if (__builtin_expect(plan == NULL, 0)) {
+        int err = another_plan_for(coll, args, wall, &plan);
+        *out = plan;
+        return err;
+    }
     plan->references++;
     *out = plan;
     return MPI_SUCCESS;
@@ -239,10 +253,11 @@ static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *a
 /* Of an intercommunicator the two groups, and of neighbours each rank, have data of their own. */
 static inline int find_wall(weft_coll_t coll, const weft_coll_args_t *args, weft_wall_t **out)
 {
+    if (__builtin_expect(
+            args->inter == NULL && !weft_coll_is_neighbor(coll) && args->comm->size > 1, 1))
+        return weft_wall_of(args->comm, out);
     *out = NULL;
-    return args->inter != NULL || weft_coll_is_neighbor(coll) || args->comm->size == 1
-               ? MPI_SUCCESS
-               : weft_wall_of(args->comm, out);
+    return MPI_SUCCESS;
 }
 
 typedef struct wall_run {

@@ -7,6 +7,7 @@
 #include "coll/algorithm.h"
 #include "tool/event.h"
 #include "tool/pvar.h"
+#include "base/own_symbol.h"
 
 #include <stddef.h>
 
@@ -15,7 +16,7 @@ typedef struct weft_coll_counts {
     uint64_t plans_written;
 } weft_coll_counts_t;
 
-extern weft_coll_counts_t weft_coll_counts;
+extern WEFT_OWN_SYMBOL weft_coll_counts_t weft_coll_counts;
 
 /** A plan has been written for calls of a communicator, to which the event is bound. */
 typedef struct weft_algorithm_chosen_event {

@@ -38,6 +38,29 @@ static weft_plan_cache_t *cache_of(weft_comm_t *comm)
     return comm->slot[weft_plan_cache_slot];
 }
 
+weft_plan_t *weft_plan_cache_find(weft_comm_t *comm, const weft_plan_key_t *key, weft_coll_t coll)
+{
+    weft_plan_cache_t *cache = comm->slot[weft_plan_cache_slot];
+    if (cache == NULL)
+        return NULL;
+    weft_plan_t *const *set = cache->sets[weft_plan_set_of(key)];
+    for (int i = 0; i < WEFT_PLANS_A_SET && set[i] != NULL; i++) {
+        if (!weft_plan_keys_equal(&set[i]->key, key))
+            continue;
+        if (!weft_coll_has_arrays[coll])
+            cache->last[coll] = set[i];
+        return set[i];
+    }
+    return NULL;
+}
+
+static void drop_plan(weft_plan_cache_t *cache, weft_plan_t *plan)
+{
+    if (cache->last[plan->coll] == plan)
+        cache->last[plan->coll] = NULL;
+    weft_plan_release(plan);
+}
+
 int weft_plan_cache_keep(const weft_coll_args_t *args, weft_plan_t *plan)
 {
     if (!can_be_kept(plan->coll, args, plan))
@@ -47,7 +70,7 @@ int weft_plan_cache_keep(const weft_coll_args_t *args, weft_plan_t *plan)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for the plans of a communicator");
     weft_plan_t **set = cache->sets[weft_plan_set_of(&plan->key)];
     if (set[WEFT_PLANS_A_SET - 1] != NULL)
-        weft_plan_release(set[WEFT_PLANS_A_SET - 1]);
+        drop_plan(cache, set[WEFT_PLANS_A_SET - 1]);
     memmove(set + 1, set, (WEFT_PLANS_A_SET - 1) * sizeof(*set));
     set[0] = plan;
     plan->references++;

@@ -352,19 +352,6 @@ bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
 
 /* ---- running ---- */
 
-int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    if (__builtin_expect(wall->error != MPI_SUCCESS, 0))
-        return weft_wall_fail_again(wall);
-    if (__builtin_expect(!wall->is_idle, 0))
-        weft_wall_await_idle(wall);
-    wall->stamp = (uint64_t)plan->coll << WEFT_STAMP_SHIFT;
-    int err = plan->on_wall(wall, args);
-    if (__builtin_expect(err != MPI_SUCCESS, 0))
-        weft_coll_explain_error(wall->comm, err);
-    return err;
-}
-
 int weft_wall_refuse(weft_wall_t *wall, int error)
 {
     weft_wall_give_up(wall, error);

@@ -26,6 +26,7 @@
 #define WEFT_COLL_WALL_WALL_H
 
 #include "coll/coll.h"
+#include "coll/failure.h"
 #include "coll/plan.h"
 #include "coll/wall/wall_route.h"
 #include "runtime/ring_loss.h"
@@ -35,6 +36,7 @@
 #include "base/copy.h"
 #include "base/least.h"
 #include "base/list.h"
+#include "base/own_symbol.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -120,7 +122,7 @@ typedef struct weft_wall_use {
 } weft_wall_use_t;
 
 /** The slot of communicators. */
-extern int weft_wall_slot;
+extern WEFT_OWN_SYMBOL int weft_wall_slot;
 
 /** Count a call, and at some of them agree on a wall with the other members, all of which make the
  * same call. *out: NULL if there is none. Returns MPI_SUCCESS, or the error of the agreement. */
@@ -133,15 +135,19 @@ int weft_wall_prepare(weft_comm_t *comm);
 static inline int weft_wall_of(weft_comm_t *comm, weft_wall_t **out)
 {
     const weft_wall_use_t *use = comm->slot[weft_wall_slot];
-    *out = use != NULL ? use->wall : NULL;
-    if (__builtin_expect(*out != NULL, 1)) {
-        const weft_wall_t *wall = *out;
+    weft_wall_t *wall = use != NULL ? use->wall : NULL;
+    if (__builtin_expect(wall != NULL, 1)) {
         uint64_t down_at = atomic_load_explicit(&wall->members[0].strip->state.taken_down_at,
                                                 memory_order_relaxed);
-        if (__builtin_expect(down_at == 0 || wall->number < down_at, 1))
+        if (__builtin_expect(down_at == 0 || wall->number < down_at, 1)) {
+            *out = wall;
             return MPI_SUCCESS;
+        }
     }
-    return weft_wall_find(comm, out);
+    weft_wall_t *found; /* by itself, so that *out may be a register */
+    int err = weft_wall_find(comm, &found);
+    *out = found;
+    return err;
 }
 
 /** Agree with the other members, all of which make the same call, on a wall for a persistent
@@ -155,9 +161,6 @@ void weft_wall_give(weft_wall_t *wall);
 /** All members will do without the wall soon, since this one has memory that does not suit it; all
  * of them from the same collective on. */
 void weft_wall_take_down(weft_wall_t *wall);
-
-/** Run a plan that has no steps; its error, with a text. */
-int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan, const weft_coll_args_t *args);
 
 /** Begin a plan that has no steps as a nonblocking call, behind those that have begun.
  * MPI_ERR_NO_MEM with a text. */
@@ -187,6 +190,21 @@ void weft_wall_requests_close(void);
 
 /** The error of a call that comes after a failure, with a text. */
 int weft_wall_fail_again(const weft_wall_t *wall);
+
+/** Run a plan that has no steps; its error, with a text. */
+static inline int weft_wall_run(weft_wall_t *wall, const weft_plan_t *plan,
+                                const weft_coll_args_t *args)
+{
+    if (__builtin_expect(wall->error != MPI_SUCCESS, 0))
+        return weft_wall_fail_again(wall);
+    if (__builtin_expect(!wall->is_idle, 0))
+        weft_wall_await_idle(wall);
+    wall->stamp = (uint64_t)plan->coll << WEFT_STAMP_SHIFT;
+    int err = plan->on_wall(wall, args);
+    if (__builtin_expect(err != MPI_SUCCESS, 0))
+        weft_coll_explain_error(wall->comm, err);
+    return err;
+}
 
 /** The first from `first` to `end` - 1 whose post of this number is not there; `end`: none. */
 int weft_wall_missing(const weft_wall_t *wall, int first, int end, uint64_t number);
