@@ -33,7 +33,10 @@ static inline __attribute__((always_inline)) void weft_copy_ends(char *to, const
     memcpy(to + bytes - part, tail, part);
 }
 
-/** Copy up to 64 bytes: two copies of n bytes, one at each end, cover every length from n to 2n. */
+enum { WEFT_COPY_SMALL = 64 };
+
+/** Copy up to WEFT_COPY_SMALL bytes: two copies of n bytes, one at each end, cover every length
+ * from n to 2n. */
 static inline __attribute__((always_inline)) void weft_copy_small(void *to, const void *from,
                                                                   size_t bytes)
 {

@@ -36,11 +36,12 @@ static void fold_blocks(const weft_fold_t *its, size_t block, char *out, char *c
 
 void weft_fold(const weft_fold_t *its, void *out)
 {
-    if (its->operands == 1)
+    if (its->operands == 2)
+        weft_op_kernel3_between_cores(its->op, its->type)(its->at[0], its->at[1], out, its->count);
+    else if (its->operands == 1)
         memmove(out, its->at[0], its->count * its->type->size);
     else
-        fold_blocks(its, its->operands == 2 ? its->count : BLOCK_BYTES / its->type->size, out, NULL,
-                    WEFT_STORE_CACHED);
+        fold_blocks(its, BLOCK_BYTES / its->type->size, out, NULL, WEFT_STORE_CACHED);
 }
 
 void weft_fold_twice(const weft_fold_t *its, void *out, void *copy, weft_store_t way)

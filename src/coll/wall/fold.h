@@ -55,11 +55,15 @@ static inline bool weft_fold_has_input(const weft_coll_args_t *args, int rank)
     return args->send_buf != MPI_IN_PLACE || rank < 2;
 }
 
-/** How many elements a post of this wall can have, cut into `parts` parts of whole lines. */
-static inline size_t weft_wall_elements(const weft_wall_t *wall, const weft_type_t *type, int parts)
+/** How many of `count` elements a post of this wall can have of each of `parts` parts: all, or what
+ * fits into whole lines. Divisions take as long as a short collective's data (Cascade Lake). */
+static inline size_t weft_wall_elements(const weft_wall_t *wall, const weft_type_t *type, int parts,
+                                        size_t count)
 {
+    if (__builtin_expect(count * type->size * (size_t)parts <= wall->chunk, 1))
+        return count;
     size_t line = 64, part = wall->chunk / (size_t)parts / line * line;
-    return part / type->size;
+    return weft_least(count, part / type->size);
 }
 
 #endif

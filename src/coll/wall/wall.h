@@ -260,7 +260,9 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes);
 /** Copy contiguous data of `bytes` bytes into the room of a post. */
 static inline void weft_wall_copy_in(weft_wall_t *wall, void *room, const void *from, size_t bytes)
 {
-    if (bytes >= WEFT_STORE_LONG)
+    if (bytes <= WEFT_COPY_SMALL)
+        weft_copy_small(room, from, bytes);
+    else if (bytes >= WEFT_STORE_LONG)
         weft_wall_copy_long(wall, room, from, bytes);
     else
         weft_copy_write(room, from, bytes);

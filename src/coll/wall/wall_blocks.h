@@ -6,6 +6,7 @@
 #include "coll/algorithm.h"
 #include "coll/wall/wall.h"
 #include "datatype/pack.h"
+#include "base/copy.h"
 
 /** Where the block for a member, or the block from it, lies. */
 typedef weft_elements_t (*weft_wall_block_fn_t)(const weft_coll_args_t *args, int member);
@@ -50,7 +51,10 @@ static inline void weft_wall_pack(weft_wall_t *wall, const weft_elements_t *from
 static inline void weft_wall_unpack(const weft_elements_t *to, size_t offset, const void *data,
                                     size_t bytes)
 {
-    weft_unpack(to->buf, to->count, to->type, offset, data, bytes);
+    if (bytes <= WEFT_COPY_SMALL && to->type->is_dense)
+        weft_copy_small((void *)((uintptr_t)to->buf + offset), data, bytes);
+    else
+        weft_unpack(to->buf, to->count, to->type, offset, data, bytes);
 }
 
 /** Post a piece of a block. False: wall->error. */

@@ -65,6 +65,13 @@ static inline void weft_wall_divide(weft_wall_call_t *call, size_t total, size_t
     call->steps = total <= most ? total > 0 : (total + most - 1) / most;
 }
 
+/** The members after this one, i = 1, 2, ... size - 1, in a circle. */
+static inline int weft_wall_next(const weft_wall_t *wall, int i)
+{
+    int member = wall->rank + i;
+    return member < wall->size ? member : member - wall->size;
+}
+
 /** Where this step begins, of `total`. */
 static inline size_t weft_wall_done(const weft_wall_call_t *call)
 {

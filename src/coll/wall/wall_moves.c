@@ -31,7 +31,7 @@ static bool take_from_others(const weft_wall_call_t *call, weft_wall_block_fn_t 
 {
     const weft_wall_t *wall = call->wall;
     for (int i = 1; i < wall->size; i++) {
-        int member = (wall->rank + i) % wall->size;
+        int member = weft_wall_next(wall, i);
         weft_elements_t to = target(call->args, member);
         if (!take(call, member, &to))
             return false;
@@ -137,9 +137,11 @@ static bool take_gather(weft_wall_call_t *call)
 /* `most` bytes of each block at most go into one post, one behind the other. */
 static void divide_blocks(weft_wall_call_t *call, size_t block_bytes)
 {
-    size_t most = call->wall->chunk / (size_t)call->wall->size / 64 * 64;
+    const weft_wall_t *wall = call->wall;
+    size_t size = (size_t)wall->size;
+    bool is_one = block_bytes * size <= wall->chunk;
     weft_wall_stamp(call->wall, block_bytes);
-    weft_wall_divide(call, block_bytes, most);
+    weft_wall_divide(call, block_bytes, is_one ? block_bytes : wall->chunk / size / 64 * 64);
 }
 
 static bool post_pieces(const weft_wall_call_t *call)

@@ -26,7 +26,8 @@ static void begin_vector(weft_wall_call_t *call)
 {
     const weft_coll_args_t *args = call->args;
     weft_wall_stamp(call->wall, args->recv_count * args->recv_type->size);
-    weft_wall_divide(call, args->recv_count, weft_wall_elements(call->wall, args->recv_type, 1));
+    weft_wall_divide(call, args->recv_count,
+                     weft_wall_elements(call->wall, args->recv_type, 1, args->recv_count));
 }
 
 /* The operands of the members up to `call->end` - 1 are reduced. */
@@ -159,7 +160,7 @@ static bool take_slices(const weft_wall_call_t *call)
     size_t size = call->args->recv_type->size;
     char *out = (char *)call->args->recv_buf + its.done * size;
     for (int i = 1; i < wall->size; i++) {
-        int member = (wall->rank + i) % wall->size;
+        int member = weft_wall_next(wall, i);
         size_t first = weft_part(its.count, member, wall->size);
         size_t bytes = (weft_part(its.count, member + 1, wall->size) - first) * size;
         const void *slice = weft_wall_data(wall, member, bytes);
@@ -223,8 +224,8 @@ static void begin_blocks(weft_wall_call_t *call)
         sum += count;
     }
     weft_wall_stamp(wall, sum * size);
-    size_t most = weft_wall_elements(wall, call->args->recv_type, wall->size);
-    weft_wall_divide(call, longest, weft_least(most, longest));
+    weft_wall_divide(call, longest,
+                     weft_wall_elements(wall, call->args->recv_type, wall->size, longest));
     weft_wall_await_others(call);
 }
 

@@ -331,7 +331,7 @@ static bool take_exchange(weft_wall_call_t *call, weft_wall_block_fn_t target)
     weft_wall_t *wall = call->wall;
     size_t longest = call->streams->own.bytes;
     for (int i = 1; i < wall->size; i++) {
-        int member = (wall->rank + i) % wall->size;
+        int member = weft_wall_next(wall, i);
         weft_elements_t to = target(call->args, member);
         if (!take_part(call, member, &to))
             return false;
