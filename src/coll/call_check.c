@@ -120,8 +120,8 @@ static void compare_records(const call_check_t *check)
     abort_job(check, own, left);
 }
 
-/* At the end, of a call that did not need the neighbour. After a failure, which the program may have
- * handled, ranks need not have made the same calls. */
+/* At the end, of a call that did not need the neighbour. After a failure, which the program may
+ * have handled, ranks need not have made the same calls. */
 static void tell_missing(const call_check_t *check)
 {
     char own[CALL_TEXT];
