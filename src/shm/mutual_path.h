@@ -45,7 +45,8 @@ typedef struct weft_mutual_path {
     weft_path_run_t run;
 } weft_mutual_path_t;
 
-void weft_mutual_open(weft_mutual_choice_t *choice);
+/** `expects_reading`: see weft_path_expect_reading. */
+void weft_mutual_open(weft_mutual_choice_t *choice, bool expects_reading);
 
 /** Say in the log what was learnt. */
 void weft_mutual_log(const weft_mutual_choice_t *choice);

@@ -22,6 +22,27 @@ weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t p
     return &choice->kinds[place][weft_path_size_class(bytes)];
 }
 
+static uint32_t messages_before_try(const weft_path_kind_t *kind)
+{
+    return kind->messages + (kind->expects_reading ? TRY_SELDOM : 0);
+}
+
+void weft_path_expect_reading(weft_path_kind_t kinds[], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        kinds[i].expects_reading = true;
+        kinds[i].first = WEFT_PATH_READ;
+        kinds[i].next_try = messages_before_try(&kinds[i]);
+    }
+}
+
+void weft_path_open(weft_path_choice_t *choice, bool expects_reading)
+{
+    *choice = (weft_path_choice_t){.expects_reading = expects_reading};
+    if (expects_reading)
+        weft_path_expect_reading(choice->kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES);
+}
+
 static weft_path_t other(weft_path_t path)
 {
     return path == WEFT_PATH_READ ? WEFT_PATH_STREAM : WEFT_PATH_READ;
@@ -101,7 +122,7 @@ void weft_path_forget(weft_path_kind_t kinds[], size_t count, weft_path_t path)
 {
     for (size_t i = 0; i < count; i++) {
         kinds[i].noted[path] = 0;
-        kinds[i].next_try = kinds[i].messages;
+        kinds[i].next_try = messages_before_try(&kinds[i]);
     }
 }
 

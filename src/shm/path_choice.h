@@ -34,13 +34,22 @@ typedef struct weft_path_kind {
     uint32_t next_try;          /* of the slower way, when there have been so many messages */
     weft_path_t first;          /* the way while nothing is known */
     bool trusts_first;          /* one run of a way is enough for a try of the other */
+    bool expects_reading;       /* the other way is tried late, and seldom */
 } weft_path_kind_t;
 
 typedef struct weft_path_choice {
     weft_path_kind_t kinds[WEFT_COPY_PLACES][WEFT_PATH_SIZES];
+    bool expects_reading; /* all of them */
 } weft_path_choice_t;
 
+/** `expects_reading`: see weft_path_expect_reading. */
+void weft_path_open(weft_path_choice_t *choice, bool expects_reading);
+
 weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t place, size_t bytes);
+
+/** Reading is the faster way, as far as is known: streams are tried after a thousand messages only,
+ * which a short program does not come to. */
+void weft_path_expect_reading(weft_path_kind_t kinds[], size_t count);
 
 /** The number of the class of sizes that `bytes` belongs to. */
 int weft_path_size_class(size_t bytes);

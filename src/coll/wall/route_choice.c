@@ -8,7 +8,7 @@ enum {
     PAUSE = 12,         /* between other rounds */
     GAP_FIRST = 256,    /* calls between tries; twice as many after each that is in vain, up to */
     GAP_MOST = 1 << 14,
-    TRY_NS = 2000000, /* that a first try may cost */
+    TRY_NS = 8000000, /* four times what a first try may cost */
     KIB = 1024,
 };
 

@@ -2,9 +2,9 @@
 /*
  * Which of two routes the long moves of a pair of ranks take: over their wall, or as messages. One
  * is taken as long as it is the faster by what calls of both took. The other is tried when the
- * calls so far have taken as much time as a first try may cost (messages touch a large ring, and
- * learn their ways), and then now and then, each time for a few calls, after a pause that doubles
- * while it is in vain. One of these belongs to the first member of a wall; no thread safety.
+ * calls so far have taken four times as long as a first try may (it touches large rings, and learns
+ * its ways), and then now and then, each time for a few calls, after a pause that doubles while it
+ * is in vain. One of these belongs to the first member of a wall; no thread safety.
  */
 #ifndef WEFT_COLL_WALL_ROUTE_CHOICE_H
 #define WEFT_COLL_WALL_ROUTE_CHOICE_H

@@ -31,8 +31,9 @@ enum {
 typedef struct offer {
     uint64_t number; /* no post of it has a higher one */
     uint32_t free;   /* a bit for each wall */
-    uint16_t is_willing;
-    uint16_t has_no_device; /* and will not have any */
+    uint8_t is_willing;
+    uint8_t has_no_device; /* and will not have any */
+    uint8_t reads_best;    /* the other one's large messages, rather than go through a ring */
 } wall_offer_t;
 
 int weft_wall_slot = -1;
@@ -120,6 +121,16 @@ static bool is_possible(const weft_comm_t *comm)
     return true;
 }
 
+/* By what the processor is known for. */
+static bool reads_best(const weft_comm_t *comm)
+{
+    if (!weft_world_has_one_pair() || !weft_store_suits_caches())
+        return false;
+    int other = weft_comm_process(comm, (comm->rank + 1) % comm->size);
+    const weft_endpoint_t *endpoint = weft_processes.at[other].endpoint;
+    return endpoint != NULL && endpoint->can_read;
+}
+
 static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
 {
     uint32_t free = is_agreeing ? 0 : free_walls(); /* this may raise highest_number */
@@ -127,7 +138,8 @@ static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
                           .free = free,
                           .is_willing =
                               is_willing && (*weft_device_news == 0 || comm->is_host_only),
-                          .has_no_device = comm->is_host_only || !weft_device_may_come()};
+                          .has_no_device = comm->is_host_only || !weft_device_may_come(),
+                          .reads_best = reads_best(comm)};
     for (int i = 0; i < WEFT_WALLS; i++) {
         if (walls[i] != NULL && walls[i]->number > offer.number)
             offer.number = walls[i]->number;
@@ -148,11 +160,12 @@ static int exchange_offers(weft_comm_t *comm, bool is_willing, wall_offer_t *off
 /* All that the members need is in the sum of their offers: false if there is no wall for them. */
 static bool combine(const wall_offer_t *offers, int members, wall_offer_t *sum)
 {
-    *sum = (wall_offer_t){.free = UINT32_MAX, .is_willing = 1, .has_no_device = 1};
+    *sum = (wall_offer_t){.free = UINT32_MAX, .is_willing = 1, .has_no_device = 1, .reads_best = 1};
     for (int i = 0; i < members; i++) {
         sum->free &= offers[i].free;
         sum->is_willing &= offers[i].is_willing;
         sum->has_no_device &= offers[i].has_no_device;
+        sum->reads_best &= offers[i].reads_best;
         if (offers[i].number > sum->number)
             sum->number = offers[i].number;
     }
@@ -210,7 +223,7 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     for (int i = 0; i < comm->size; i++)
         add_member(wall, i);
     weft_wall_store_open(wall);
-    weft_wall_routes_open(&wall->routes);
+    weft_wall_routes_open(&wall->routes, sum->reads_best);
     walls[wall->index] = wall;
     WEFT_LOG(WEFT_DEBUG, "coll", "wall %d for %d ranks, chunks of %zu bytes", wall->index,
              wall->size, wall->chunk);

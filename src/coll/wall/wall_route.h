@@ -27,13 +27,14 @@ typedef struct weft_move {
     int64_t began_ns, ended_ns;
 } weft_move_t;
 
-/** What the first member knows. */
+/** What the first member has learnt. */
 typedef struct weft_wall_routes {
+    bool prefer_messages; /* known to all members, since both read large messages best */
     weft_route_choice_t kinds[WEFT_ROUTE_KINDS];
     weft_move_t last; /* without a mark once it has been counted */
 } weft_wall_routes_t;
 
-void weft_wall_routes_open(weft_wall_routes_t *routes);
+void weft_wall_routes_open(weft_wall_routes_t *routes, bool prefer_messages);
 
 /** Show none, when nobody reads this member's strip any more. */
 void weft_wall_routes_clear(weft_strip_t *strip);

@@ -48,6 +48,21 @@ static void test_far_slower_is_tried_seldom(void **state)
     assert_in_range(run(MANY, 1000, 10000), 1, FEW);
 }
 
+/* It is found all the same where the expectation is wrong. */
+static void test_expected_reading(void **state)
+{
+    (void)state;
+    weft_path_expect_reading(choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES);
+    assert_int_equal(run(1023, 1500, 1000), 0);
+    assert_in_range(run(MANY, 1500, 1000), MANY - MANY / 20, MANY);
+    open_choice(state);
+    weft_path_expect_reading(choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES);
+    run(FEW, 1000, 1500);
+    weft_path_forget(choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES, WEFT_PATH_STREAM);
+    assert_int_equal(run(1023, 1000, 1500), 0);
+    assert_in_range(run(MANY, 1000, 1500), 1, MANY / 20);
+}
+
 static void test_change_is_noticed(void **state)
 {
     (void)state;
@@ -122,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_faster_is_taken, open_choice),
         cmocka_unit_test_setup(test_far_slower_is_tried_seldom, open_choice),
+        cmocka_unit_test_setup(test_expected_reading, open_choice),
         cmocka_unit_test_setup(test_change_is_noticed, open_choice),
         cmocka_unit_test_setup(test_disturbed_trial, open_choice),
         cmocka_unit_test_setup(test_long_tries, open_choice),
