@@ -178,7 +178,7 @@ static __attribute__((noinline)) int another_plan_for(weft_coll_t coll,
                                                       const weft_wall_t *wall, weft_plan_t **out)
 {
     weft_plan_key_t key = weft_plan_key_of(coll, args, wall != NULL);
-    weft_plan_t *plan = weft_plan_cache_find(args->comm, &key, coll);
+    weft_plan_t *plan = weft_plan_cache_find(args->comm, &key);
     if (plan == NULL)
         return write_plan(coll, args, wall, &key, out);
     plan->references++;

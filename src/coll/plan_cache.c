@@ -38,7 +38,7 @@ static weft_plan_cache_t *cache_of(weft_comm_t *comm)
     return comm->slot[weft_plan_cache_slot];
 }
 
-weft_plan_t *weft_plan_cache_find(weft_comm_t *comm, const weft_plan_key_t *key, weft_coll_t coll)
+weft_plan_t *weft_plan_cache_find(weft_comm_t *comm, const weft_plan_key_t *key)
 {
     weft_plan_cache_t *cache = comm->slot[weft_plan_cache_slot];
     if (cache == NULL)
@@ -47,8 +47,8 @@ weft_plan_t *weft_plan_cache_find(weft_comm_t *comm, const weft_plan_key_t *key,
     for (int i = 0; i < WEFT_PLANS_A_SET && set[i] != NULL; i++) {
         if (!weft_plan_keys_equal(&set[i]->key, key))
             continue;
-        if (!weft_coll_has_arrays[coll])
-            cache->last[coll] = set[i];
+        if (!weft_coll_has_arrays[set[i]->coll])
+            cache->last[set[i]->coll] = set[i];
         return set[i];
     }
     return NULL;

@@ -91,7 +91,7 @@ static inline weft_plan_t *weft_plan_cache_last(weft_coll_t coll, const weft_col
 
 /** The plan of such a call, or NULL. A call that no key describes finds none, since no kept plan is
  * one for its collective, its types or its operation. */
-weft_plan_t *weft_plan_cache_find(weft_comm_t *comm, const weft_plan_key_t *key, weft_coll_t coll);
+weft_plan_t *weft_plan_cache_find(weft_comm_t *comm, const weft_plan_key_t *key);
 
 /** Keep a new plan, whose key is set, if a key describes its call. MPI_ERR_NO_MEM with a text. */
 int weft_plan_cache_keep(const weft_coll_args_t *args, weft_plan_t *plan);

@@ -11,12 +11,10 @@ static void show(weft_shown_path_t *shown, weft_path_t path)
     atomic_store_explicit(shown, (unsigned char)(1 + path), memory_order_relaxed);
 }
 
-void weft_mutual_open(weft_mutual_choice_t *choice, bool expects_reading)
+void weft_mutual_open(weft_mutual_choice_t *choice)
 {
     for (int size = 0; size < WEFT_PATH_SIZES; size++)
         choice->kinds[size] = (weft_path_kind_t){.first = WEFT_PATH_STREAM, .trusts_first = true};
-    if (expects_reading)
-        weft_path_expect_reading(choice->kinds, WEFT_PATH_SIZES);
 }
 
 void weft_mutual_note_overlap(weft_mutual_choice_t *choice, weft_mutual_path_t *pair,

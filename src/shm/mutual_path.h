@@ -45,8 +45,7 @@ typedef struct weft_mutual_path {
     weft_path_run_t run;
 } weft_mutual_path_t;
 
-/** `expects_reading`: see weft_path_expect_reading. */
-void weft_mutual_open(weft_mutual_choice_t *choice, bool expects_reading);
+void weft_mutual_open(weft_mutual_choice_t *choice);
 
 /** Say in the log what was learnt. */
 void weft_mutual_log(const weft_mutual_choice_t *choice);

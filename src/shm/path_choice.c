@@ -36,13 +36,6 @@ void weft_path_expect_reading(weft_path_kind_t kinds[], size_t count)
     }
 }
 
-void weft_path_open(weft_path_choice_t *choice, bool expects_reading)
-{
-    *choice = (weft_path_choice_t){.expects_reading = expects_reading};
-    if (expects_reading)
-        weft_path_expect_reading(choice->kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES);
-}
-
 static weft_path_t other(weft_path_t path)
 {
     return path == WEFT_PATH_READ ? WEFT_PATH_STREAM : WEFT_PATH_READ;

@@ -39,16 +39,14 @@ typedef struct weft_path_kind {
 
 typedef struct weft_path_choice {
     weft_path_kind_t kinds[WEFT_COPY_PLACES][WEFT_PATH_SIZES];
-    bool expects_reading; /* all of them */
 } weft_path_choice_t;
-
-/** `expects_reading`: see weft_path_expect_reading. */
-void weft_path_open(weft_path_choice_t *choice, bool expects_reading);
 
 weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t place, size_t bytes);
 
 /** Reading is the faster way, as far as is known: streams are tried after a thousand messages only,
- * which a short program does not come to. */
+ * which a short program does not come to. On a Cascade Lake messages of 128 KiB and more, both ways
+ * too, go 1.3 to 2.4 times as fast by reading as through the largest ring, whose pages take 1.3 ms
+ * to be touched. */
 void weft_path_expect_reading(weft_path_kind_t kinds[], size_t count);
 
 /** The number of the class of sizes that `bytes` belongs to. */

@@ -80,7 +80,7 @@ static void check_streams(const model_t *model, size_t count)
 static void random_types_pack_as_their_maps(void **state)
 {
     (void)state;
-    for (int i = 0; i < 800; i++) {
+    for (int i = 0; i < 1500; i++) {
         model_seed = (unsigned long long)i * 77 + 5;
         model_t model = model_random_type(1 + i % 4);
         assert_int_equal(weft_type_commit(model.type), MPI_SUCCESS);

@@ -19,7 +19,7 @@ static int64_t now_ns;
 static int open_choice(void **state)
 {
     (void)state;
-    weft_mutual_open(&choice, false);
+    weft_mutual_open(&choice);
     pair = (weft_mutual_path_t){0};
     for (int size = 0; size < WEFT_PATH_SIZES; size++)
         atomic_init(&shown[size], 0);
