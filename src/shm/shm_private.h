@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the transport share: its peers, and its state. */
+#ifndef WEFT_SHM_SHM_PRIVATE_H
+#define WEFT_SHM_SHM_PRIVATE_H
+
+#include "shm/channel.h"
+#include "shm/path_choice.h"
+#include "shm/segment.h"
+#include "shm/shared_copy.h"
+#include "base/own_symbol.h"
+
+/* A peer: the endpoint that sends to it and the channel that comes from it. */
+typedef struct weft_shm_peer {
+    weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
+    weft_channel_out_t out;
+    weft_doorbell_t *doorbell;
+    bool is_contacted; /* it knows that we send */
+    int process;
+    weft_channel_in_t in;
+    weft_rank_block_t *block;
+    /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */
+    weft_copy_job_t *offered;
+    weft_copy_job_t *offers; /* the peer's offers, to this rank as the sender */
+    weft_ring_loss_t loss;   /* while it sends through the small ring */
+    bool is_enlarged;        /* it sends through a large ring by now, or has none */
+    struct {
+        int active;             /* on their way to this rank, which preferred them */
+        weft_path_kind_t *kind; /* of the first one since there were none; NULL: of both ranks */
+        weft_path_run_t run;    /* since then */
+        uint32_t units_sent;    /* to the peer until then */
+    } streams;
+    bool is_leader; /* this rank chooses for both, where both send large messages; */
+    bool is_mutual; /* the last one went the way that the leader shows */
+    weft_short_pair_t short_messages;               /* that come from it */
+    weft_short_wait_t short_sends;                  /* to it */
+    weft_short_try_t short_tries[WEFT_SHORT_SIZES]; /* of them */
+    weft_mutual_path_t mutual;                      /* the leader's */
+} weft_shm_peer_t;
+
+typedef struct weft_shm {
+    weft_segment_t segment;
+    weft_sink_fn_t sink;
+    weft_shm_peer_t *peers; /* [local size] */
+    weft_shm_peer_t *
+        *busy; /* [local size] those that have sent us something, in order of contact */
+    int busy_count;
+    weft_rank_block_t *own;
+    int local_rank, contact_words;
+    enum { LARGE_READ, LARGE_STREAM, LARGE_LEARNT } large_path; /* of large messages */
+    enum { SHORT_UNASKED, SHORT_READ, SHORT_LEARNT } short_path;
+    weft_path_choice_t choice;
+    weft_mutual_choice_t mutual_choice;
+    weft_short_choice_t short_choice;
+    uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
+} weft_shm_t;
+
+extern WEFT_OWN_SYMBOL weft_shm_t wefti_shm;
+
+/** The peer polls this rank from now on. */
+void wefti_shm_make_contact(weft_shm_peer_t *peer);
+
+/* paths.c */
+
+/** Messages of the mutual path of a pair have been measured enough. */
+void wefti_shm_end_mutual_run(weft_shm_peer_t *peer);
+
+/** Note that `ns` were lost for want of a large ring; the sender sees it. */
+void wefti_shm_count_lost(const weft_shm_peer_t *peer, int64_t ns);
+
+/** Which ways are open to messages, by the settings. To be called where ranks can read each other.
+ */
+void wefti_shm_open_paths(void);
+
+extern const weft_remote_ops_t wefti_shm_remote;
+
+#endif
