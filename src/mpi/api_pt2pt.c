@@ -65,7 +65,7 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
     weft_dense_message_t message;
     weft_endpoint_t *endpoint = NULL;
     if (__builtin_expect(weft_is_dense_message(&user, false, &message), 1))
-        endpoint = weft_send_dense(buf, message, dest, tag);
+        endpoint = weft_send_dense(buf, message, dest, tag, true);
     if (__builtin_expect(endpoint == NULL, 0))
         return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
     weft_sent_note(endpoint, message.comm->context, tag);
@@ -132,7 +132,7 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
     weft_dense_message_t message;
     weft_endpoint_t *endpoint = NULL;
     if (__builtin_expect(request != NULL && weft_is_dense_message(&user, false, &message), 1))
-        endpoint = weft_send_dense(buf, message, dest, tag);
+        endpoint = weft_send_dense(buf, message, dest, tag, false);
     if (__builtin_expect(endpoint == NULL, 0))
         return send_with("MPI_Isend", user, WEFT_SEND_STANDARD, weft_isend_begin, request);
     *request =

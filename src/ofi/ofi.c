@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/least.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -64,12 +65,13 @@ static weft_ofi_peer_t *create_ofi_peer(int process)
         return NULL;
     const weft_rail_t *rail = &wefti_ofi.rails[0];
     size_t payload_max = rail->packet_max - sizeof(weft_wire_t);
-    size_t eager_max = weft_config.FABRIC_EAGER_MAX;
+    size_t eager_max = weft_least(weft_config.FABRIC_EAGER_MAX, payload_max);
     *peer = (weft_ofi_peer_t){
         .net.endpoint = {.link = &ofi_link,
                          .remote = &ofi_remote,
                          .packet_max = payload_max,
-                         .eager_max = eager_max < payload_max ? eager_max : payload_max,
+                         .blocking_max = eager_max,
+                         .eager_max = eager_max,
                          .can_get = rail->has_read},
         .net.process = process,
     };

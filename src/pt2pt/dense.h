@@ -37,20 +37,23 @@ static inline void weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, i
 }
 
 /** Can a message of so many bytes go to this peer in one packet, unasked, and with none before it?
- */
-static inline bool weft_goes_at_once(const weft_endpoint_t *endpoint, size_t bytes)
+ *  is_blocking: it is sent by a blocking call. */
+static inline bool weft_goes_at_once(const weft_endpoint_t *endpoint, size_t bytes,
+                                     bool is_blocking)
 {
-    return bytes <= endpoint->eager_max && !endpoint->is_throttled && !endpoint->has_waiting;
+    return bytes <= (is_blocking ? endpoint->blocking_max : endpoint->eager_max) &&
+           !endpoint->is_throttled && !endpoint->has_waiting;
 }
 
 /** Send a message to the rank `dest`. Returns its endpoint, for weft_sent_create() or
  *  weft_sent_note(). NULL: nothing was done, since something is unusual, or there is no room. */
 static inline weft_endpoint_t *__attribute__((always_inline))
-weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag)
+weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag, bool is_blocking)
 {
     const weft_comm_t *comm = message.comm;
     weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, dest));
-    if (__builtin_expect(endpoint == NULL || !weft_goes_at_once(endpoint, message.bytes) ||
+    if (__builtin_expect(endpoint == NULL ||
+                             !weft_goes_at_once(endpoint, message.bytes, is_blocking) ||
                              *weft_device_news != 0 || weft_traffic_watched != 0,
                          0))
         return NULL;

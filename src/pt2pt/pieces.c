@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { LINE = 64, PAGE = 4096, SHORT_PIECE = 16384, PIECES_LEFT = 8 };
+enum { LINE = 64, PAGE = 4096, SHORT_PIECE = 16384, ANSWER_PIECE = 4096, PIECES_LEFT = 8 };
 
 static void pack_piece(const weft_send_t *send, void *room, size_t bytes)
 {
@@ -66,13 +66,16 @@ bool wefti_stream_push(weft_send_t *send)
 
 /* ---- split: sending ---- */
 
-/* Whole lines, so that all packets begin as the buffer does; the first has room for its end. The
- * last two are alike, since nothing is filled while the last is copied out. */
+/* Whole lines, so that all packets begin as the buffer does; the first has room for its end, and is
+ * not all of the message. The last two are alike, since nothing is filled while the last is copied
+ * out. A message that would fit into one packet is split since the receiver waits for it, so short
+ * pieces are best. */
 static size_t bytes_of_next(const weft_send_t *send)
 {
     size_t left = send->bytes - send->sent,
-           most = weft_least(send->endpoint->packet_max, SHORT_PIECE) - LINE;
-    if (left <= most)
+           piece = send->bytes <= SHORT_PIECE ? ANSWER_PIECE : SHORT_PIECE - LINE,
+           most = weft_least(send->endpoint->packet_max - LINE, piece);
+    if (left <= most && send->sent > 0)
         return left;
     return left < 2 * most ? (left / 2 + LINE - 1) & ~(size_t)(LINE - 1) : most;
 }

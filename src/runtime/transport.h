@@ -82,7 +82,10 @@ typedef enum weft_leaving {
  * a small packet reads stands first. */
 struct weft_endpoint {
     const weft_link_ops_t *link;
-    size_t eager_max;  /* largest message worth sending unasked; at most packet_max */
+    size_t eager_max; /* largest message worth sending unasked; at most packet_max */
+    /* The same of a blocking send; if it is less than eager_max, since the peer is likely to wait,
+     * the message goes in several packets from there on. */
+    size_t blocking_max;
     size_t packet_max; /* largest payload of a packet; does not change */
     size_t split_max;  /* largest message worth sending unasked in several packets; 0: none */
     bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */

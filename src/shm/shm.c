@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/copy.h"
 #include "base/fail.h"
+#include "base/least.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -20,8 +21,8 @@
 
 enum {
     MESSAGES_AHEAD = 4,
-    EAGER_PACKET = 16384, /* bytes of the longest message that is worth one packet */
-    BATCH = 32,           /* packets taken from one peer before the others get their turn */
+    ANSWER_MAX = 8191, /* bytes of the longest message that is worth one packet if it is awaited */
+    BATCH = 32,        /* packets taken from one peer before the others get their turn */
 };
 
 weft_shm_t wefti_shm;
@@ -61,8 +62,10 @@ static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     uint32_t marks = 0;
-    if (header.bytes >= WEFT_STORE_LONG)
+    if (header.bytes >= WEFT_STORE_LONG) {
+        peer->endpoint.blocking_max = peer->endpoint.eager_max;
         marks = weft_channel_finish(&peer->out, header.bytes);
+    }
     weft_channel_is_filled(&peer->out, header.bytes);
     peer->out.mark |= marks;
     weft_channel_publish(&peer->out, header);
@@ -157,6 +160,8 @@ static inline int drain_channel(weft_shm_peer_t *peer)
     const void *payload;
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
+        if (__builtin_expect(header.bytes >= WEFT_STORE_LONG, 0))
+            peer->endpoint.blocking_max = peer->answer_max;
         bool is_of_loss = weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged;
         if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
             sink_marked(peer, header, payload, is_of_loss);
@@ -243,13 +248,14 @@ static void open_peer(int local_rank, int process, bool can_read)
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
     size_t packet_max = wefti_shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
-    size_t eager_max = packet_max < EAGER_PACKET ? packet_max : EAGER_PACKET;
-    if (weft_config.EAGER_MAX < eager_max)
-        eager_max = weft_config.EAGER_MAX;
+    size_t eager_max =
+        weft_least(weft_least(packet_max, WEFT_SHM_EAGER_PACKET), weft_config.EAGER_MAX);
+    peer->answer_max = weft_world.is_oversubscribed ? eager_max : weft_least(eager_max, ANSWER_MAX);
     peer->endpoint = (weft_endpoint_t){
         .link = &shm_link,
         .remote = &wefti_shm_remote,
         .packet_max = packet_max,
+        .blocking_max = eager_max,
         .eager_max = eager_max,
         .split_max = split_max(),
         .can_read = can_read,

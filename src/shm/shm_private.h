@@ -9,6 +9,8 @@
 #include "shm/shared_copy.h"
 #include "base/own_symbol.h"
 
+enum { WEFT_SHM_EAGER_PACKET = 16384 }; /* bytes of the longest message that is worth one packet */
+
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
 typedef struct weft_shm_peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
@@ -16,6 +18,9 @@ typedef struct weft_shm_peer {
     weft_doorbell_t *doorbell;
     bool is_contacted; /* it knows that we send */
     int process;
+    /* endpoint.blocking_max if the last long packet between the two came from it: then it is likely
+     * to wait for a blocking send, and copies the first part out while this rank fills the next */
+    size_t answer_max;
     weft_channel_in_t in;
     weft_rank_block_t *block;
     /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */

@@ -165,6 +165,7 @@ static void set_up(void)
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
                                          .remote = &fake_remotes[i % 2],
                                          .packet_max = PACKET_MOST,
+                                         .blocking_max = 512,
                                          .eager_max = 512,
                                          .can_get = true};
         weft_processes.at[i].endpoint = &endpoints[i];

@@ -10,7 +10,8 @@
 
 enum { ROUNDS = 300, MOST = 65536, STEP = 4096, TAG = 7, GO = 8, TESTS = 3000 };
 
-static const int sizes[] = {17000, 32768, 40001, MOST};
+/* Those of up to 16 KiB are several packets if they answer a long message. */
+static const int sizes[] = {17000, 8192, 32768, 10001, 40001, 16384, MOST};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static int next, before;
@@ -27,13 +28,18 @@ static void fill(unsigned char *buffer, int bytes, int round)
         buffer[i] = value_of(expect_rank, round, i);
 }
 
-static void expect_data(int bytes, int round)
+static void expect_data_of(int rank, int bytes, int round)
 {
     int wrong = 0;
     for (int i = 0; i < bytes; i++)
-        wrong += in[i] != value_of(before, round, i);
+        wrong += in[i] != value_of(rank, round, i);
     EXPECT(wrong, 0);
     memset(in, 0, sizeof(in));
+}
+
+static void expect_data(int bytes, int round)
+{
+    expect_data_of(before, bytes, round);
 }
 
 /* All ranks at once, so that both ways are tried. */
@@ -65,6 +71,34 @@ static void pass_around_the_ring(void)
         if (expect_rank != 0)
             MPI_Send(out[0], bytes, MPI_BYTE, next, TAG, MPI_COMM_WORLD);
     }
+}
+
+/* Two ranks answer each other, with blocking sends; the answers are scattered in memory. */
+static void answer_each_other(void)
+{
+    static unsigned char wide[2 * MOST];
+    MPI_Datatype every_other;
+    int other = expect_rank ^ 1;
+    if (other >= expect_size)
+        return;
+    MPI_Type_create_resized(MPI_BYTE, 0, 2, &every_other);
+    MPI_Type_commit(&every_other);
+    for (int i = 0; i < MOST; i++)
+        wide[2 * i] = value_of(expect_rank, 0, i);
+    for (int round = 0; round < ROUNDS / 3; round++) {
+        int bytes = sizes[round % SIZES];
+        if (expect_rank % 2 == 0) {
+            fill(out[0], bytes, round);
+            MPI_Send(out[0], bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+            MPI_Recv(in, MOST, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            expect_data_of(other, bytes, 0);
+        } else {
+            MPI_Recv(in, MOST, MPI_BYTE, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            expect_data_of(other, bytes, round);
+            MPI_Send(wide, bytes, every_other, other, TAG, MPI_COMM_WORLD);
+        }
+    }
+    MPI_Type_free(&every_other);
 }
 
 /* No rank receives before it has sent. A short one between two others keeps its place. */
@@ -123,7 +157,7 @@ static void expect_count(const MPI_Status *status, int bytes)
     EXPECT(status->MPI_SOURCE, before);
 }
 
-/* All four are sent, and taken from the last to the first. */
+/* All are sent, and taken from the last to the first. */
 static void probe(void)
 {
     MPI_Status status;
@@ -218,6 +252,7 @@ int main(int argc, char **argv)
     before = (expect_rank + expect_size - 1) % expect_size;
     exchange_around_the_ring();
     pass_around_the_ring();
+    answer_each_other();
     if (is_unasked) {
         send_before_receiving();
         send_before_a_barrier();

@@ -543,6 +543,7 @@ int main(void)
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
                                          .remote = &fake_remotes[i % 2],
                                          .packet_max = PACKET_MAX,
+                                         .blocking_max = 512,
                                          .eager_max = 512,
                                          .split_max = i == 1 ? 3000 : 0,
                                          .can_get = true};
