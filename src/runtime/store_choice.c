@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/store_choice.h"
 
+#include "runtime/world.h"
 #include "base/config.h"
 
 #include <string.h>
@@ -54,6 +55,11 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
 bool weft_store_suits_caches(void)
 {
     return weft_simd_is_first_avx512();
+}
+
+bool weft_store_begins_large(void)
+{
+    return weft_world_has_one_pair() && !weft_store_suits_caches();
 }
 
 void weft_store_expect_cached(weft_store_choice_t *choice)

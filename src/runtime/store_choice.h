@@ -89,6 +89,11 @@ void weft_store_expect_cached(weft_store_choice_t *choice);
  * tried now and then. */
 bool weft_store_suits_caches(void);
 
+/** Is a large ring to be made ready at the first long data, which takes some milliseconds and
+ * megabytes? So where two ranks alone share the host, unless small rings are as fast. Else that of
+ * a pair is made ready when the lack of it has cost as much. */
+bool weft_store_begins_large(void);
+
 /** Is this long packet to be measured, or is what the last one took to be looked at? */
 static inline bool weft_store_is_sample(weft_store_choice_t *choice)
 {

@@ -129,9 +129,7 @@ void weft_world_set_stage(weft_stage_t stage);
 void weft_world_set_threaded(bool is_threaded);
 void weft_world_set_watchful(bool is_watchful);
 
-/** Do two ranks alone share this host, with a core each? Then the memory that long data go through
- * is made ready at the first of them, which takes some milliseconds and megabytes. Where there are
- * more pairs, that of a pair is made ready when the lack of it has cost as much. */
+/** Do two ranks alone share this host, with a core each? */
 static inline bool weft_world_has_one_pair(void)
 {
     return weft_world.local_size == 2 && !weft_world.is_oversubscribed;

@@ -20,7 +20,8 @@
  * the sender's slow), and for as much the sender touches pages, slice by slice; then it changes
  * over, once. From then on each packet carries a mark. Where the host has no other pair of ranks,
  * the sender changes over at its first packets of 8 KiB, whatever that costs, if they were not read
- * as slowly as from a far core: then the ways to store are tried in less time in a small ring.
+ * as slowly as from a far core: then the ways to store are tried in less time in a small ring. Not
+ * so on processors where a large ring is no faster (weft_store_begins_large()).
  *
  * The first word of a slot is stored last (release). It holds the number of the packet, counted
  * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before

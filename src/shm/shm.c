@@ -236,7 +236,7 @@ static void open_peer(int local_rank, int process, bool can_read)
     weft_shm_peer_t *peer = &wefti_shm.peers[local_rank];
     weft_channel_t out = weft_segment_channel(&wefti_shm.segment, local_rank, wefti_shm.local_rank);
     weft_channel_out_init(&peer->out, &out, &peer->endpoint.is_throttled);
-    peer->out.wants_large = weft_world_has_one_pair();
+    peer->out.wants_large = weft_store_begins_large();
     weft_channel_t in = weft_segment_channel(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
     weft_channel_in_init(&peer->in, &in);
     peer->block = weft_segment_block(&wefti_shm.segment, local_rank);
