@@ -8,7 +8,8 @@ enum {
     SHARE_AT_FIRST = 4, /* and one message in so many goes the slower way at most; */
     SHARE_OF_TIME = 64, /* then what tries cost takes one part in so many of the time, */
     TRY_SHARE = 32,     /* and one message in so many goes the slower way at most, */
-    TRY_SELDOM = 1024,  /* and at least */
+    TRY_SELDOM = 1024,  /* and at least; */
+    TRY_RARELY = 16384, /* messages between tries where reading is expected to be best */
     KIB = 1024,
 };
 
@@ -24,7 +25,7 @@ weft_path_kind_t *weft_path_kind(weft_path_choice_t *choice, weft_copy_place_t p
 
 static uint32_t messages_before_try(const weft_path_kind_t *kind)
 {
-    return kind->messages + (kind->expects_reading ? TRY_SELDOM : 0);
+    return kind->messages + (kind->expects_reading ? TRY_RARELY : 0);
 }
 
 void weft_path_expect_reading(weft_path_kind_t kinds[], size_t count)
@@ -94,6 +95,8 @@ static uint32_t messages_a_try(const weft_path_kind_t *kind)
  * tries follow one another soon, where one alone may have met cold memory. */
 static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
 {
+    if (kind->expects_reading && weft_path_faster(kind) == WEFT_PATH_READ)
+        return TRY_RARELY;
     if (is_believed(kind, run->path, true))
         return run->messages * messages_a_try(kind);
     uint32_t pause = run->messages * SHARE_AT_FIRST;

@@ -53,14 +53,14 @@ static void test_expected_reading(void **state)
 {
     (void)state;
     weft_path_expect_reading(choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES);
-    assert_int_equal(run(1023, 1500, 1000), 0);
+    assert_int_equal(run(16383, 1500, 1000), 0);
     assert_in_range(run(MANY, 1500, 1000), MANY - MANY / 20, MANY);
     open_choice(state);
     weft_path_expect_reading(choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES);
     run(FEW, 1000, 1500);
     weft_path_forget(choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES, WEFT_PATH_STREAM);
-    assert_int_equal(run(1023, 1000, 1500), 0);
-    assert_in_range(run(MANY, 1000, 1500), 1, MANY / 20);
+    assert_int_equal(run(16383, 1000, 1500), 0);
+    assert_in_range(run(20 * MANY, 1000, 1500), 1, FEW);
 }
 
 static void test_change_is_noticed(void **state)
