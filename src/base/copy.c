@@ -58,9 +58,19 @@ static bool is_libc_slow_behind(void)
     return behind_ns > SLOW_FACTOR * apart_ns;
 }
 
+/* Where both places fill a core's own cache of 1 MiB, the first processors with AVX-512 copy as much
+ * by `rep movsb` in 0.8 of the time, as it does not fetch what it overwrites. */
+static size_t loop_sizes(void)
+{
+    if (strcmp(weft_config.COPY, "libc") == 0)
+        return 0;
+    size_t end = weft_simd_is_first_avx512() ? WEFT_COPY_SHARED_END / 2 : WEFT_COPY_SHARED_END;
+    return end - WEFT_COPY_LONG;
+}
+
 void weft_copy_select(weft_simd_t set)
 {
-    size_t some = strcmp(weft_config.COPY, "libc") == 0 ? 0 : WEFT_COPY_SHARED_END - WEFT_COPY_LONG;
+    size_t some = loop_sizes();
     set = weft_simd_between_cores(set);
     weft_copy_loop = weft_copy_loops[set];
     weft_copy_nontemporal = nontemporal[set];
