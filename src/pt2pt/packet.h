@@ -99,7 +99,7 @@ enum {
 /** Behind the data of an EAGER_FIRST. */
 typedef struct weft_split_end {
     uint64_t total;  /* bytes of the whole message */
-    int64_t sent_ns; /* when its sender began, by the clock of base/clock.h */
+    int64_t sent_ns; /* when its sender began, by the clock of base/clock.h; 0: nobody asks */
 } weft_split_end_t;
 
 typedef struct weft_cts {

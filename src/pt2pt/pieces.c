@@ -90,7 +90,7 @@ static bool push_packet(weft_send_t *send)
     char *room = endpoint->link->reserve(endpoint, all);
     if (room == NULL)
         return false;
-    if (is_first)
+    if (is_first && send->bytes > endpoint->eager_max)
         end.sent_ns = weft_clock_ns();
     pack_piece(send, room, bytes);
     if (is_first)
@@ -156,7 +156,8 @@ static void take_data(weft_endpoint_t *endpoint, const void *data, size_t bytes)
     }
     *split = (weft_split_t){0};
     hand_on(&taken, data, bytes);
-    endpoint->remote->note_short(endpoint, taken.bytes, taken.sent_ns, false);
+    if (taken.sent_ns != 0)
+        endpoint->remote->note_short(endpoint, taken.bytes, taken.sent_ns, false);
 }
 
 static weft_split_t *split_of(int source)

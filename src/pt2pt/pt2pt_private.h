@@ -124,7 +124,7 @@ typedef struct __attribute__((may_alias)) weft_split {
     weft_recv_t *recv;       /* gets it, */
     weft_message_t *message; /* or this keeps it */
     uint32_t left, bytes;    /* that have not come, of so many */
-    int64_t sent_ns;         /* when the sender began */
+    int64_t sent_ns;         /* when the sender began, or 0 */
 } weft_split_t;
 
 _Static_assert(sizeof(weft_peer_sends_t) + sizeof(weft_split_t) <= WEFT_UPPER_BYTES,

@@ -170,7 +170,7 @@ static bool push_uncounted(weft_send_t *send)
         return true;
     }
     bool is_short = send->bytes <= WEFT_SPLIT_MOST && goes_unasked(send, endpoint->split_max);
-    if (is_short && !wefti_send_is_read(send))
+    if (is_short && (send->bytes <= endpoint->eager_max || !wefti_send_is_read(send)))
         return wefti_split_push(send);
     send->stage = WEFT_SEND_RTS_OUT; /* before: to the process itself the answer comes at once */
     if (is_short ? wefti_send_announce_short(send) : wefti_send_announce(send))

@@ -146,8 +146,7 @@ static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
 static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
-    if (bytes <= WEFT_SHM_EAGER_PACKET ||
-        atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS)
+    if (atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS)
         return false;
     if (wefti_shm.short_path != SHORT_LEARNT)
         return wefti_shm.short_path == SHORT_READ && endpoint->can_read;
@@ -167,7 +166,7 @@ static void shm_note_short(weft_endpoint_t *endpoint, size_t bytes, int64_t sent
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     weft_short_message_t message = {was_asked ? WEFT_PATH_READ : WEFT_PATH_STREAM, bytes, sent_ns,
                                     weft_clock_ns()};
-    if (bytes > WEFT_SHM_EAGER_PACKET && wefti_shm.short_path == SHORT_LEARNT && endpoint->can_read)
+    if (wefti_shm.short_path == SHORT_LEARNT && endpoint->can_read)
         weft_short_note(&wefti_shm.short_choice, &peer->short_messages,
                         peer->in.channel.credit->asks, &message);
 }

@@ -21,8 +21,9 @@
 
 enum {
     MESSAGES_AHEAD = 4,
-    ANSWER_MAX = 8191, /* bytes of the longest message that is worth one packet if it is awaited */
-    BATCH = 32,        /* packets taken from one peer before the others get their turn */
+    EAGER_PACKET = 16384, /* bytes of the longest message that is worth one packet; */
+    ANSWER_MAX = 8191,    /* and of the longest that is if the peer waits for it */
+    BATCH = 32,           /* packets taken from one peer before the others get their turn */
 };
 
 weft_shm_t wefti_shm;
@@ -248,8 +249,7 @@ static void open_peer(int local_rank, int process, bool can_read)
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
     size_t packet_max = wefti_shm.segment.header->data_bytes / WEFT_CREDIT_SHARE;
-    size_t eager_max =
-        weft_least(weft_least(packet_max, WEFT_SHM_EAGER_PACKET), weft_config.EAGER_MAX);
+    size_t eager_max = weft_least(weft_least(packet_max, EAGER_PACKET), weft_config.EAGER_MAX);
     peer->answer_max = weft_world.is_oversubscribed ? eager_max : weft_least(eager_max, ANSWER_MAX);
     peer->endpoint = (weft_endpoint_t){
         .link = &shm_link,

@@ -9,8 +9,6 @@
 #include "shm/shared_copy.h"
 #include "base/own_symbol.h"
 
-enum { WEFT_SHM_EAGER_PACKET = 16384 }; /* bytes of the longest message that is worth one packet */
-
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
 typedef struct weft_shm_peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
