@@ -44,8 +44,7 @@ typedef struct weft_shm {
     weft_segment_t segment;
     weft_sink_fn_t sink;
     weft_shm_peer_t *peers; /* [local size] */
-    weft_shm_peer_t *
-        *busy; /* [local size] those that have sent us something, in order of contact */
+    weft_shm_peer_t **busy; /* [local size] those that have sent us something, in that order */
     int busy_count;
     weft_rank_block_t *own;
     int local_rank, contact_words;
