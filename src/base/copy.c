@@ -58,8 +58,8 @@ static bool is_libc_slow_behind(void)
     return behind_ns > SLOW_FACTOR * apart_ns;
 }
 
-/* Where both places fill a core's own cache of 1 MiB, the first processors with AVX-512 copy as much
- * by `rep movsb` in 0.8 of the time, as it does not fetch what it overwrites. */
+/* Where both places fill a core's own cache of 1 MiB, the first processors with AVX-512 copy by
+ * `rep movsb` in 0.8 of the time, as it does not fetch what it overwrites. */
 static size_t loop_sizes(void)
 {
     if (strcmp(weft_config.COPY, "libc") == 0)
