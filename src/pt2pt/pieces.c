@@ -66,14 +66,20 @@ bool wefti_stream_push(weft_send_t *send)
 
 /* ---- split: sending ---- */
 
+/* A message that is worth one packet is split since the receiver waits for it: short pieces are
+ * best, and there is no other way that it could take. */
+static bool is_awaited(const weft_send_t *send)
+{
+    return send->bytes <= send->endpoint->eager_max;
+}
+
 /* Whole lines, so that all packets begin as the buffer does; the first has room for its end, and is
  * not all of the message. The last two are alike, since nothing is filled while the last is copied
- * out. A message that would fit into one packet is split since the receiver waits for it, so short
- * pieces are best. */
+ * out. */
 static size_t bytes_of_next(const weft_send_t *send)
 {
     size_t left = send->bytes - send->sent,
-           piece = send->bytes <= SHORT_PIECE ? ANSWER_PIECE : SHORT_PIECE - LINE,
+           piece = is_awaited(send) ? ANSWER_PIECE : SHORT_PIECE - LINE,
            most = weft_least(send->endpoint->packet_max - LINE, piece);
     if (left <= most && send->sent > 0)
         return left;
@@ -90,7 +96,7 @@ static bool push_packet(weft_send_t *send)
     char *room = endpoint->link->reserve(endpoint, all);
     if (room == NULL)
         return false;
-    if (is_first && send->bytes > endpoint->eager_max)
+    if (is_first && !is_awaited(send))
         end.sent_ns = weft_clock_ns();
     pack_piece(send, room, bytes);
     if (is_first)

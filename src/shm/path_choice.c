@@ -95,12 +95,11 @@ static uint32_t messages_a_try(const weft_path_kind_t *kind)
  * tries follow one another soon, where one alone may have met cold memory. */
 static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
 {
-    if (kind->expects_reading && weft_path_faster(kind) == WEFT_PATH_READ)
-        return TRY_RARELY;
-    if (is_believed(kind, run->path, true))
-        return run->messages * messages_a_try(kind);
-    uint32_t pause = run->messages * SHARE_AT_FIRST;
-    return pause > TRY_AT_FIRST ? pause : TRY_AT_FIRST;
+    bool is_rare = kind->expects_reading && weft_path_faster(kind) == WEFT_PATH_READ;
+    uint32_t least = is_rare ? TRY_RARELY : TRY_AT_FIRST;
+    uint32_t share = is_believed(kind, run->path, true) ? messages_a_try(kind) : SHARE_AT_FIRST;
+    uint32_t pause = run->messages * share;
+    return pause > least ? pause : least;
 }
 
 void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run)

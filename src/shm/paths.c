@@ -170,6 +170,7 @@ static void shm_note_short(weft_endpoint_t *endpoint, size_t bytes, int64_t sent
         weft_short_note(&wefti_shm.short_choice, &peer->short_messages,
                         peer->in.channel.credit->asks, &message);
 }
+
 /* Where the sender and the receiver take turns on a core, one copy is better than two; but a short
  * message that is unasked needs one turn less. */
 void wefti_shm_open_paths(void)
@@ -184,6 +185,7 @@ void wefti_shm_open_paths(void)
     else if (strcmp(weft_config.RENDEZVOUS, "auto") == 0 && !weft_world.is_oversubscribed)
         wefti_shm.large_path = LARGE_LEARNT;
 }
+
 const weft_remote_ops_t wefti_shm_remote = {
     .read = shm_read,
     .prefers_stream = shm_prefers_stream,

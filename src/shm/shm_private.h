@@ -63,7 +63,7 @@ void wefti_shm_make_contact(weft_shm_peer_t *peer);
 
 /* paths.c */
 
-/** Messages of the mutual path of a pair have been measured enough. */
+/** The run of the mutual path is over (mutual_path.h). */
 void wefti_shm_end_mutual_run(weft_shm_peer_t *peer);
 
 /** Note that `ns` were lost for want of a large ring; the sender sees it. */
