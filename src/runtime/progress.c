@@ -39,6 +39,7 @@ enum {
      * all, a barrier took 80 us with 50 yields, 100 us with one and 160 us with none. */
     YIELDS_NETWORK = 50,
     POLLS_PER_YIELD = 20,
+    TURNS_GIVEN = 8,
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_OVERSUBSCRIBED = 10,
     /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */
@@ -216,6 +217,16 @@ static void progress_yield(void)
         weft_spread_hold(start + elapsed_ns);
     else
         weft_spread_look(start + elapsed_ns);
+}
+
+void weft_progress_give_way(const atomic_ullong *number, unsigned long long awaited)
+{
+    for (int turns = 0; turns < TURNS_GIVEN; turns++) {
+        if (atomic_load_explicit(number, memory_order_relaxed) >= awaited ||
+            wefti_yields_are_dear(&contention))
+            break;
+        progress_yield();
+    }
 }
 
 /* Called once in a while in loops of tests. When oversubscribed it always yields, dear or not,

@@ -98,6 +98,10 @@ static inline void weft_progress_let_go(void)
     let_go();
 }
 
+/** Let other ranks on this core run until *number has come to `awaited`, but for a few turns at
+ * most, and not where a turn would be a stranger's. */
+void weft_progress_give_way(const atomic_ullong *number, unsigned long long awaited);
+
 /** Add `more` (or, below 0, fewer) things that are awaited and ring no doorbell: a device's work,
  * say, or a time limit. While there are any, sleeps are short. */
 void weft_progress_await_silent(int more);

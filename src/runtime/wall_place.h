@@ -42,6 +42,8 @@ typedef struct weft_strip_state {
     _Alignas(64) atomic_uint given_up;
     /* of the last call that was measured, number:24 | ns / 8 to write:20 | ns / 8 to read:20 */
     atomic_ullong cost;
+    /* number of the last post before a barrier that it has left as its leader */
+    atomic_ullong left;
     /* of the first member: the post number from which on nobody uses the wall; 0: none */
     _Alignas(64) atomic_ullong taken_down_at;
     /* of the first member: how all are to store long data (coll/wall/wall_store.c) */

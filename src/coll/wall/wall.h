@@ -28,6 +28,7 @@
 #include "coll/coll.h"
 #include "coll/failure.h"
 #include "coll/plan.h"
+#include "coll/wall/wall_leader.h"
 #include "coll/wall/wall_route.h"
 #include "runtime/ring_loss.h"
 #include "runtime/store_choice.h"
@@ -102,6 +103,7 @@ struct weft_wall {
     int64_t lost_ns;                  /* so far */
     bool is_untouched;                /* the rings of a host's only pair, before much data; */
     int undecided;                    /* samples that may have the whole ring used afterwards */
+    weft_wall_leader_t leader;
     weft_wall_timing_t timing;
     weft_wall_routes_t routes; /* of the first member of a pair */
     uint64_t lacks;            /* posts of this number, for room, while it is_trying */

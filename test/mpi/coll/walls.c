@@ -2,8 +2,8 @@
 /*
  * What walls (src/coll/wall) might get wrong: more communicators than there are walls, a root that
  * runs ahead and frees its communicator, lengths around those of a post, a chunk and a ring,
- * blocks of which only two ranks know the length, nonblocking collectives in between, and ranks
- * that disagree.
+ * blocks of which only two ranks know the length, leaders of barriers that change, nonblocking
+ * collectives in between, and ranks that disagree.
  */
 #include "expect.h"
 
@@ -18,6 +18,7 @@ enum {
     LONGEST = 600000,
     MOST_RANKS = 16,
     LONG_USE = 120,
+    LEADER_ROUNDS = 240,
 };
 
 static unsigned char *given, *gotten, *all, *many;
@@ -269,6 +270,22 @@ static void test_ahead(int bytes)
     MPI_Comm_free(&comm);
 }
 
+/* Leaders that change, behind so many barriers, with other calls between (wall_leader.h). */
+static void test_leaders(void)
+{
+    for (int round = 0; round < LEADER_ROUNDS; round++) {
+        int root = round / 12 % expect_size;
+        for (int i = 0; i < round / 3 % 4; i++)
+            MPI_Barrier(MPI_COMM_WORLD);
+        if (round % 3 == 0)
+            check_bcast(8, root);
+        else if (round % 3 == 1)
+            check_scatterv(50, root, 0);
+        else
+            check_allreduce(8, round);
+    }
+}
+
 /* After so many bytes the whole ring comes into use where loops copy. */
 static void test_long_use(void)
 {
@@ -399,6 +416,7 @@ int main(int argc, char **argv)
     test_ahead(50000);
     test_many();
     test_nonblocking_between();
+    test_leaders();
     test_long_use();
     test_lengths();
     if (argc > 1) {
