@@ -57,6 +57,7 @@ typedef struct sim_options {
     bool fabric, lazy, tell, count;
     unsigned connections; /* hardware queues that the streams of a device share; 0: one for each */
     unsigned mps;         /* 1: the process is a client of MPS */
+    unsigned turns;       /* 1: kernels of different processes never run on a device at once */
     unsigned strict;      /* calls wait for a whole device, and keep others out meanwhile */
     char peers[128];      /* all, none, or pairs like 0-1+2-3 */
     char peers_lie[64];   /* pairs likewise; "": none */

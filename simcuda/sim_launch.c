@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launching kernels and host functions; what kernels may touch. */
 #include "sim_module.h"
+#include "sim_turn.h"
 #include "sim_vmm.h"
 
 #include <setjmp.h>
@@ -8,7 +9,9 @@
 
 enum {
     BLOCK_MAX = 1024,
-    RESIDENT_MAX = 2048 /* threads of a multiprocessor */
+    RESIDENT_MAX = 2048, /* threads of a multiprocessor, */
+    REGISTERS = 65536,   /* and its registers */
+    REGISTERS_OF_THREAD = 64
 };
 
 /* ---- a kernel's addresses ---- */
@@ -122,9 +125,11 @@ static CUresult run_kernel(sim_work_t *work)
     running.illegal = &illegal;
     running.epoch = 0;
     running.team.bytes = 0;
+    sim_turn_begin(work->context->device);
     int is_illegal = setjmp(illegal);
     if (is_illegal == 0)
         launch->kernel->invoke(launch->args, launch->blocks, launch->threads);
+    sim_turn_end(work->context->device);
     running.context = NULL;
     return is_illegal == 0 ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
@@ -318,7 +323,7 @@ CUresult cuFuncGetAttribute(int *out, CUfunction_attribute attribute, CUfunction
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
         *out = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? BLOCK_MAX
-               : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS            ? 32
+               : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS            ? REGISTERS_OF_THREAD
                                                                     : 0;
     return sim_end(result);
 }
@@ -343,6 +348,15 @@ CUresult cuFuncGetName(const char **out, CUfunction handle)
     return sim_end(result);
 }
 
+static int blocks_at_once(int threads)
+{
+    if (threads > BLOCK_MAX)
+        return 0;
+    int by_registers = REGISTERS / (REGISTERS_OF_THREAD * threads);
+    int by_threads = RESIDENT_MAX / threads;
+    return by_registers < by_threads ? by_registers : by_threads;
+}
+
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunction function, int threads,
                                                      size_t shared)
 {
@@ -353,7 +367,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunction functi
     if (result == CUDA_SUCCESS && (out == NULL || threads <= 0))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
-        *out = threads > BLOCK_MAX ? 0 : RESIDENT_MAX / threads;
+        *out = blocks_at_once(threads);
     return sim_end(result);
 }
 
@@ -368,7 +382,7 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *grid_out, int *block_out, CUfunct
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS) {
         *block_out = limit == 0 || limit > BLOCK_MAX ? BLOCK_MAX : limit;
-        *grid_out = 16 * (RESIDENT_MAX / *block_out);
+        *grid_out = 16 * blocks_at_once(*block_out);
     }
     return sim_end(result);
 }

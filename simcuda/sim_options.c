@@ -36,6 +36,7 @@ static const struct {
     {"strict", NULL, &options.strict, NULL, 0},
     {"connections", NULL, &options.connections, NULL, 0},
     {"mps", NULL, &options.mps, NULL, 0},
+    {"turns", NULL, &options.turns, NULL, 0},
     {"fabric", &options.fabric, NULL, NULL, 0},
     {"watchdog", &options.watchdog, NULL, NULL, 0},
     {"lazy", &options.lazy, NULL, NULL, 0},

@@ -83,3 +83,18 @@ static void spin(const void *given, unsigned blocks, unsigned threads)
 }
 
 const weft_kernel_on_host_t test_spin_on_host = {"test_spin", sizeof(spin_args_t), spin};
+
+/* Says that it runs, and then waits until a flag is 1. The simulator's rules about it are stricter
+ * than a real driver's, so there is no text of it. */
+static void hold(const void *given, unsigned blocks, unsigned threads)
+{
+    const hold_args_t *args = given;
+    (void)blocks, (void)threads;
+    _Atomic int *begun = weft_host_translate((void *)args->begun),
+                *flag = weft_host_translate((void *)args->flag);
+    atomic_store(begun, 1);
+    while (atomic_load(flag) != 1)
+        sched_yield();
+}
+
+const weft_kernel_on_host_t test_hold_on_host = {"test_hold", sizeof(hold_args_t), hold};

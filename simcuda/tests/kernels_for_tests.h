@@ -13,4 +13,8 @@ typedef struct spin_args {
     int value;
 } spin_args_t;
 
+typedef struct hold_args {
+    uint64_t begun, flag; /* addresses of int */
+} hold_args_t;
+
 #endif
