@@ -18,6 +18,7 @@
 struct weft_kernels {
     weft_cu_module_t module; /* NULL: the device has no kernels */
     weft_cu_function_t functions[WEFT_KERNEL_COUNT];
+    unsigned char fitting[WEFT_KERNEL_COUNT]; /* full blocks of a multiprocessor; 0: not asked */
     unsigned processors;
     bool are_loaded;
 };
@@ -133,6 +134,28 @@ void wefti_kernels_preload(weft_device_t *device)
 
 /* ---- launching ---- */
 
+/* Full blocks of a kernel that fit on a multiprocessor at once; a large number if the driver does
+ * not know. Called in the device's context. */
+static unsigned char ask_fitting(weft_cu_function_t function, unsigned threads)
+{
+    int found = 0;
+    if (wefti_cu.cuOccupancyMaxActiveBlocksPerMultiprocessor != NULL &&
+        wefti_cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&found, function, (int)threads, 0) !=
+            WEFT_CU_SUCCESS)
+        found = 0;
+    return found > 0 && found < UINT8_MAX ? (unsigned char)found : UINT8_MAX;
+}
+
+static unsigned blocks_at_once(struct weft_kernels *kernels, weft_cu_function_t function,
+                               const weft_kernel_call_t *call)
+{
+    unsigned char *fitting = &kernels->fitting[call->kernel];
+    if (*fitting == 0)
+        *fitting = ask_fitting(function, call->threads);
+    unsigned most = *fitting * kernels->processors;
+    return call->blocks < most ? call->blocks : most;
+}
+
 /* Called in the device's context. */
 static weft_cu_result_t launch(const weft_device_t *device, weft_cu_stream_t stream,
                                weft_kernel_call_t *call)
@@ -142,7 +165,9 @@ static weft_cu_result_t launch(const weft_device_t *device, weft_cu_stream_t str
     weft_cu_result_t result = find_function(device->kernels, call->kernel, &function);
     if (result != WEFT_CU_SUCCESS)
         return result;
-    return wefti_cu.cuLaunchKernel(function, call->blocks, 1, 1, call->threads, 1, 1, 0, stream,
+    unsigned blocks =
+        call->fills_device ? blocks_at_once(device->kernels, function, call) : call->blocks;
+    return wefti_cu.cuLaunchKernel(function, blocks, 1, 1, call->threads, 1, 1, 0, stream,
                                    arguments, NULL);
 }
 

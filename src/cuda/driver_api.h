@@ -260,6 +260,8 @@ typedef struct weft_cu_copy2d {
        weft_cu_stream_t stream, void **arguments, void **extra))
 
 #define WEFT_CU_WANTED(X)                                                                          \
+    X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,    \
+      (int *out, weft_cu_function_t function, int threads, size_t shared_bytes))                   \
     X(cuFuncLoad, cuFuncLoad, (weft_cu_function_t function))                                       \
     X(cuMemHostRegister, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags))       \
     X(cuMemHostUnregister, cuMemHostUnregister, (void *memory))                                    \

@@ -7,7 +7,8 @@
 
 enum {
     BLOCK_THREADS = 256,
-    /* 1536 threads, which fit at once on most devices with 40 registers each */
+    /* 1536 threads, which fit at once on most devices with 40 registers each; of kernels with more
+     * registers fewer do, as the driver knows */
     PROCESSOR_BLOCKS = 6,
     BLOCK_TEAMS = BLOCK_THREADS / WEFT_TEAM_THREADS,
     SHARE_LEAST = 512, /* bytes for a team: a vector for each of its threads */
@@ -27,7 +28,8 @@ static void set_threads(weft_kernel_call_t *call, uint64_t threads, unsigned pro
     const uint64_t most = (uint64_t)processors * PROCESSOR_BLOCKS;
     const uint64_t blocks = (threads + BLOCK_THREADS - 1) / BLOCK_THREADS;
     const uint64_t teams = (threads + WEFT_TEAM_THREADS - 1) / WEFT_TEAM_THREADS;
-    call->blocks = (unsigned)(blocks < most ? blocks : most);
+    call->fills_device = blocks >= most;
+    call->blocks = (unsigned)(call->fills_device ? most : blocks);
     call->threads = teams < BLOCK_TEAMS ? (unsigned)teams * WEFT_TEAM_THREADS : BLOCK_THREADS;
 }
 
@@ -225,6 +227,7 @@ void weft_call_exchange(weft_kernel_t kernel, size_t most, int crowd, weft_kerne
     const uint64_t units = (most + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
     out->kernel = kernel;
     set_threads(out, units > 0 ? units : 1, EXCHANGE_PROCESSORS);
+    out->fills_device = false;
     if (crowd > 1 && out->blocks > CROWD_BLOCKS / (unsigned)crowd)
         out->blocks = CROWD_BLOCKS / (unsigned)crowd;
 }

@@ -10,9 +10,9 @@
  * Addresses are the device's. A list holds addresses that are too many for a launch's arguments. It
  * is pinned memory with one address on host and device; the functions write it, and it must stay as
  * it is until the kernel has run. `processors` is the number of multiprocessors that the kernel may
- * fill, 1 or more. A launch of fewer blocks gives the same results, so the caller may lower the
- * number to what the driver says fits at once. Exchanges and multicasts are the exception: all
- * ranks must launch the same number of blocks.
+ * fill, 1 or more. Where a call `fills_device`, a launch of fewer blocks gives the same results,
+ * and the caller lowers their number to what fits at once: blocks beyond that would run on a
+ * device that is partly empty. Of exchanges and multicasts all ranks must launch the same number.
  */
 #ifndef WEFT_CUDA_KERNELS_KERNEL_CALLS_H
 #define WEFT_CUDA_KERNELS_KERNEL_CALLS_H
@@ -29,6 +29,7 @@ typedef struct weft_kernel_call {
     weft_kernel_t kernel;
     unsigned blocks; /* 0: there is nothing to do */
     unsigned threads;
+    bool fills_device; /* there is work for more threads than fit */
     union {
         weft_reduce_args_t reduce;
         weft_copy_args_t copy;
