@@ -384,9 +384,10 @@ static int idle(const bool *flag, int empty)
     return empty;
 }
 
-void weft_progress_until(const bool *flag)
+/* `empty` rounds of polling count as over. */
+static void wait_until(const bool *flag, int empty)
 {
-    int empty = 0, sleeps = 0;
+    int sleeps = 0;
     int64_t clock_ns = 0, since_ns = 0, began_ns = weft_waits_begin(flag);
     bool was_waiting = atomic_load_explicit(&doorbell->is_waiting, memory_order_relaxed);
     wefti_contention_count(&contention);
@@ -410,6 +411,17 @@ void weft_progress_until(const bool *flag)
     weft_progress_let_go();
     atomic_store_explicit(&doorbell->is_waiting, was_waiting, memory_order_relaxed);
     weft_waits_end(began_ns);
+}
+
+void weft_progress_until(const bool *flag)
+{
+    wait_until(flag, 0);
+}
+
+void weft_progress_until_all(const bool *flag)
+{
+    bool yields_first = weft_world.is_oversubscribed && !wefti_yields_are_dear(&contention);
+    wait_until(flag, yields_first ? spin_limit_contended : 0);
 }
 
 void weft_progress_await_silent(int more)

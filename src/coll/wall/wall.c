@@ -155,7 +155,10 @@ static __attribute__((noinline)) bool wait_long(weft_wall_t *wall, int member, i
     waiting_t its = {.wall = wall, .member = member, .end = end, .number = number};
     weft_list_append(&waiting_ones, &its.link);
     weft_progress_need(poll_waiting_ones);
-    weft_progress_until(&its.is_over);
+    if (end - member > 1)
+        weft_progress_until_all(&its.is_over);
+    else
+        weft_progress_until(&its.is_over);
     weft_list_remove(&its.link);
     if (weft_list_is_empty(&waiting_ones))
         weft_progress_remove(poll_waiting_ones);
