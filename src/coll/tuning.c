@@ -167,17 +167,25 @@ static void link_rows(void)
     }
 }
 
+static bool is_own_table; /* the user's */
+
+const char *weft_tuning_table(void)
+{
+    return is_own_table ? weft_config.COLL_TUNING : "the built-in tuning.conf";
+}
+
 /* Constants of the built-in table, and its rows for devices, stay valid where the user's table has
  * none. */
 static void read_tables(void)
 {
+    is_own_table = false;
     parse_table(weft_tuning_text, "tuning.conf");
     if (weft_config.COLL_TUNING[0] != '\0') {
         char *text = read_own_table();
-        bool is_good = text != NULL && parse_table(text, weft_config.COLL_TUNING) &&
+        is_own_table = text != NULL && parse_table(text, weft_config.COLL_TUNING) &&
                        is_complete(weft_config.COLL_TUNING);
         weft_free(text);
-        if (is_good)
+        if (is_own_table)
             return;
         weft_fabrics_close();
         parse_table(weft_tuning_text, "tuning.conf");

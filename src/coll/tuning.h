@@ -36,6 +36,9 @@ typedef struct weft_choice {
 void weft_tuning_open(void);
 void weft_tuning_close(void);
 
+/** Which table is in use: the user's path, or words for the built-in one. */
+const char *weft_tuning_table(void);
+
 /** Can this algorithm do such calls? */
 static inline bool weft_algorithm_fits(const weft_algorithm_t *its,
                                        const weft_tuning_query_t *query)

@@ -26,9 +26,7 @@ static void print_line(const char *where, const weft_tuning_query_t *query)
     printf("%-23s ", where);
     print_choice(&choice);
     printf(": %s\n%-23s line %d of %s%s\n", choice.algorithm->cost, "", choice.line,
-           weft_config.COLL_TUNING[0] == '\0' ? "the built-in tuning.conf"
-                                              : weft_config.COLL_TUNING,
-           choice.is_modelled ? ", which leaves it to the model" : "");
+           weft_tuning_table(), choice.is_modelled ? ", which leaves it to the model" : "");
 }
 
 static void print_model(const weft_tuning_query_t *query, const char *fabric)

@@ -397,8 +397,10 @@ static void incomplete_tables_are_not_taken(void **state)
     (void)state;
     open_incomplete("flat");
     assert_string_equal(choice(WEFT_BCAST, 2, 0), "binomial");
+    assert_string_equal(weft_tuning_table(), path);
     open_incomplete("two_shot"); /* this algorithm cannot do few elements */
     assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
+    assert_string_equal(weft_tuning_table(), "the built-in tuning.conf");
     open_incomplete("");
     assert_string_equal(choice(WEFT_BCAST, 2, 0), "flat");
     open_with("", "");
