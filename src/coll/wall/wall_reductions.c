@@ -205,7 +205,7 @@ static bool post_reduce_slices(weft_wall_call_t *call)
 /* ---- every member gets a block ---- */
 
 /* In a step each block has `most` elements, and a post has room for so many of each. Blocks may
- * have different numbers of elements. */
+ * have different numbers of elements, and a member without any waits for nobody. */
 static size_t block_count(const weft_coll_args_t *args, int member)
 {
     return args->recv_counts.at == NULL ? args->recv_count
@@ -226,7 +226,8 @@ static void begin_blocks(weft_wall_call_t *call)
     weft_wall_stamp(wall, sum * size);
     weft_wall_divide(call, longest,
                      weft_wall_elements(wall, call->args->recv_type, wall->size, longest));
-    weft_wall_await_others(call);
+    if (block_count(call->args, wall->rank) > 0)
+        weft_wall_await_others(call);
 }
 
 /* Everything, or all but the own block: that is needed if the result may be written over it. */
@@ -253,6 +254,8 @@ static bool take_own_block(weft_wall_call_t *call)
 {
     weft_wall_t *wall = call->wall;
     const weft_coll_args_t *args = call->args;
+    if (call->end == 0) /* there is none */
+        return true;
     size_t stride = call->most * args->recv_type->size;
     weft_fold_t fold =
         weft_fold_of(args, wall->size, weft_wall_part_of(call, block_count(args, wall->rank)));
