@@ -312,7 +312,7 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
         err = coll_run_on_device(coll, args, plan, number);
     else
         err = weft_engine_run(plan, args);
-    if (__builtin_expect(wall != NULL && wall->leader.is_used, 0) && err == MPI_SUCCESS)
+    if (__builtin_expect(weft_world.is_oversubscribed, 0) && wall != NULL && err == MPI_SUCCESS)
         weft_wall_leader_note(wall, coll, args->root);
     weft_plan_release(plan);
     return err;

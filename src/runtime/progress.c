@@ -39,7 +39,7 @@ enum {
      * all, a barrier took 80 us with 50 yields, 100 us with one and 160 us with none. */
     YIELDS_NETWORK = 50,
     POLLS_PER_YIELD = 20,
-    TURNS_GIVEN = 8,
+    TURNS_GIVEN = 8, /* the most yields for another rank to go first */
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_OVERSUBSCRIBED = 10,
     /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */

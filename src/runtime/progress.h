@@ -85,8 +85,8 @@ void weft_progress_test(void);
 void weft_progress_until(const bool *flag);
 
 /** The same where several ranks have to do something first. When oversubscribed some of them may
- * need this core, so the wait begins with a yield. On 16 ranks of two cores a barrier takes 24 to
- * 27 us instead of 33. (A ping-pong is faster with spins: 1.6 us instead of 3.7 on four ranks.) */
+ * need this core, so the wait begins with a yield. On 8 ranks of two cores a barrier takes 8.2 us
+ * instead of 11. (A ping-pong is faster with spins: 1.6 us instead of 3.7 on four ranks.) */
 void weft_progress_until_all(const bool *flag);
 
 /** Not NULL: a transport holds packets back, and this sends them. Set by the transport. */

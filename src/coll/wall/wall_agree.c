@@ -216,7 +216,6 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     wall->is_idle = true;
     weft_list_init(&wall->pending);
     wall->spins = weft_world.is_oversubscribed ? 0 : SPINS;
-    weft_wall_leader_open(&wall->leader);
     wall->number = wall->all_have = sum->number;
     wall->is_untouched = wall->index == 0 && comm->size == 2 && weft_store_begins_large();
     wall->strip = weft_wall_strip(wall->index, weft_world.local_rank);

@@ -3,12 +3,6 @@
 
 #include "coll/wall/wall.h"
 #include "runtime/progress.h"
-#include "runtime/world.h"
-
-void weft_wall_leader_open(weft_wall_leader_t *leader)
-{
-    *leader = (weft_wall_leader_t){.is_used = weft_world.is_oversubscribed};
-}
 
 /* All members have come to the barrier. */
 static void leave_barrier(weft_wall_t *wall)

@@ -11,24 +11,16 @@
 #ifndef WEFT_COLL_WALL_WALL_LEADER_H
 #define WEFT_COLL_WALL_WALL_LEADER_H
 
-#include "coll/coll.h"
+#include "coll/plan.h"
 
-#include <stdbool.h>
-
-typedef struct weft_wall weft_wall_t;
-
-/** The same on all members. */
+/** The same on all members; zeros at first, where nobody leads. */
 typedef struct weft_wall_leader {
-    bool is_used; /* some members may share a core */
     int member;   /* the last collective's that had one */
-    int behind;   /* barriers in a row right before it */
+    int behind;   /* barriers in a row right before it; 0: no barrier has a leader */
     int barriers; /* in a row, so far */
 } weft_wall_leader_t;
 
-void weft_wall_leader_open(weft_wall_leader_t *leader);
-
-/** A blocking collective with this root (if it has one) has succeeded; for a wall whose leader
- * is_used. */
+/** A blocking collective with this root (if it has one) has succeeded on an oversubscribed host. */
 void weft_wall_leader_note(weft_wall_t *wall, weft_coll_t coll, int root);
 
 #endif

@@ -26,7 +26,6 @@ static int open_wall(void **state)
         atomic_store(&strips[i].state.left, 0);
         wall->members[i].strip = &strips[i];
     }
-    weft_wall_leader_open(&wall->leader);
     return 0;
 }
 
