@@ -246,6 +246,7 @@ void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out)
     const uint64_t pieces = (args->bytes + piece - 1) / piece;
     args->piece = (uint32_t)piece;
     out->kernel = kernel;
+    out->fills_device = false;
     out->blocks = (unsigned)(pieces < WEFT_MULTICAST_BLOCKS ? pieces : WEFT_MULTICAST_BLOCKS);
     out->threads = WEFT_KERNEL_THREADS;
 }

@@ -132,14 +132,16 @@ static void alone(void **state)
     }
 }
 
-/* The largest launch uses all the memory, and no launch needs more. */
+/* The largest launch uses all the memory, and no launch needs more. All ranks launch the same blocks:
+ * none may leave out some of them. */
 static void launches(void **state)
 {
     (void)state;
     for (uint64_t bytes = 1; bytes < (uint64_t)1 << 40; bytes = bytes * 3 + 1) {
-        weft_kernel_call_t call = {.args.multicast.bytes = bytes};
+        weft_kernel_call_t call = {.args.multicast.bytes = bytes, .fills_device = true};
         weft_call_multicast(kernels[0].multicast, &call);
         const weft_multicast_args_t *args = &call.args.multicast;
+        assert_false(call.fills_device);
         assert_int_equal(args->piece % 16, 0);
         assert_in_range(args->piece, 16, WEFT_MULTICAST_PIECE);
         assert_in_range(call.blocks, 1, WEFT_MULTICAST_BLOCKS);
