@@ -132,7 +132,8 @@ WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint
 {
     const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
     const uint32_t flag = waiter.flag;
-    WEFT_NO_UNROLL for (unsigned tries = 1;; tries++)
+    weft_patience_t patience = {};
+    WEFT_NO_UNROLL for (;;)
     {
         const weft_vector_t first = weft_load_volatile<weft_vector_t>(line);
         const weft_vector_t second = weft_load_volatile<weft_vector_t>(line + sizeof(first));
@@ -140,7 +141,7 @@ WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint
         if (first.word[1] == flag && first.word[3] == flag && second.word[1] == flag &&
             second.word[3] == flag)
             return true;
-        if (weft_is_in_vain(waiter, tries))
+        if (weft_is_in_vain(waiter, &patience))
             return false;
     }
 }

@@ -73,19 +73,18 @@ WEFT_DEVICE void weft_tell(const weft_multicast_args_t &args, uint64_t number)
 WEFT_DEVICE bool weft_await_word(const weft_waiter_t<weft_multicast_args_t> &waiter,
                                  const void *word, uint64_t number)
 {
-    WEFT_NO_UNROLL for (unsigned tries = 1; weft_load_acquire<uint64_t>(word) < number; tries++)
-    {
-        if (weft_is_in_vain(waiter, tries))
+    weft_patience_t patience = {};
+    while (weft_load_acquire<uint64_t>(word) < number) {
+        if (weft_is_in_vain(waiter, &patience))
             return false;
     }
     return true;
 }
 
 /* Waits until all have told the number; false if the kernel was called off. */
-WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t begin_ns,
-                                 uint64_t number)
+WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t number)
 {
-    const weft_waiter_t<weft_multicast_args_t> waiter = {args, begin_ns, args.flag, 0};
+    const weft_waiter_t<weft_multicast_args_t> waiter = weft_waiter(args);
     const char *line = weft_at(args.own, weft_block() * WEFT_MULTICAST_AREA);
     bool is_there = true;
     WEFT_NO_UNROLL for (uint32_t m = weft_block_thread(); m < args.members && is_there;
@@ -156,16 +155,15 @@ WEFT_DEVICE void weft_reduce_slice(const weft_multicast_args_t &args,
 
 template <class Reduced> WEFT_DEVICE void weft_multicast(const weft_multicast_args_t &args)
 {
-    const uint64_t begin_ns = weft_waiter(args).begin_ns;
     weft_bring(args, 0);
     for (uint64_t turn = 0; weft_multicast_piece(args, turn).bytes > 0; turn++) {
         const weft_multicast_piece_t piece = weft_multicast_piece(args, turn);
         weft_bring(args, turn + 1);
-        if (!weft_await(args, begin_ns, weft_brought(args, turn)))
+        if (!weft_await(args, weft_brought(args, turn)))
             return;
         weft_reduce_slice<Reduced>(args, piece);
         weft_tell(args, weft_reduced(args, turn));
-        if (!weft_await(args, begin_ns, weft_reduced(args, turn)))
+        if (!weft_await(args, weft_reduced(args, turn)))
             return;
         weft_carry(weft_at(args.to, piece.offset), weft_at(args.own, piece.slot), piece.bytes);
     }

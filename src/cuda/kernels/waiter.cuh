@@ -6,17 +6,19 @@
 
 #include "cuda/kernels/kernel.cuh"
 
+/* The most of the time between two looks at the clock that counts as waiting. */
+enum { WEFT_GAP_MOST_NS = 1000000000 };
+
 /* `Args` has the members limit_ns and watch, as weft_exchange_args_t describes them. */
 template <class Args> struct weft_waiter_t {
     const Args &args;
-    uint64_t begin_ns;
     uint32_t flag;
     uint64_t part; /* of an exchange: what is added to the addresses of rows */
 };
 
 template <class Args> WEFT_DEVICE weft_waiter_t<Args> weft_waiter(const Args &args)
 {
-    return {args, args.limit_ns == 0 ? 0 : weft_clock_ns(), args.flag, 0};
+    return {args, args.flag, 0};
 }
 
 /* ---- conduits, which only exchanges have ---- */
@@ -53,15 +55,36 @@ template <> WEFT_DEVICE void weft_break(const weft_exchange_args_t &args)
 
 /* ---- waiting ---- */
 
+/* How long a thread has waited for one thing; zeros at first. */
+struct weft_patience_t {
+    unsigned tries;     /* that failed */
+    uint64_t waited_ns; /* up to the last look, since the first */
+    uint64_t looked_ns; /* when that look was; 0: there was none */
+};
+
+/* Adds the time since the last look. Of a long one only a part counts: this thread has not run in
+ * the rest, since the machine stood still or the device belonged to others, and so the one that it
+ * waits for may not have run either. */
+WEFT_DEVICE void weft_note_look(weft_patience_t *patience)
+{
+    const uint64_t now = weft_clock_ns(), gap = now - patience->looked_ns;
+    if (patience->looked_ns != 0)
+        patience->waited_ns += gap < WEFT_GAP_MOST_NS ? gap : WEFT_GAP_MOST_NS;
+    patience->looked_ns = now;
+}
+
 /* Must the kernel end, because the host or another thread has given up, or because the time limit
  * has passed? */
-template <class Args> WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &waiter)
+template <class Args>
+WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &waiter, weft_patience_t *patience)
 {
     const Args &args = waiter.args;
     const uint64_t words = weft_load_volatile<uint64_t>(args.watch);
     const bool is_called_off = (uint32_t)words == waiter.flag;
     const bool has_ended = words >> 32 == waiter.flag;
-    const bool is_late = args.limit_ns != 0 && weft_clock_ns() - waiter.begin_ns > args.limit_ns;
+    if (args.limit_ns != 0)
+        weft_note_look(patience);
+    const bool is_late = args.limit_ns != 0 && patience->waited_ns > args.limit_ns;
     if (!is_called_off && !has_ended && !is_late && !weft_is_broken(args))
         return false;
     if (!has_ended) {
@@ -71,13 +94,14 @@ template <class Args> WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &wa
     return true;
 }
 
-/* Called after each failed try, with their number: must the kernel end? */
+/* Called after each failed try: must the kernel end? */
 template <class Args>
-WEFT_DEVICE bool weft_is_in_vain(const weft_waiter_t<Args> &waiter, unsigned tries)
+WEFT_DEVICE bool weft_is_in_vain(const weft_waiter_t<Args> &waiter, weft_patience_t *patience)
 {
-    if (tries % WEFT_TRIES_TO_LOOK == 0 && weft_is_off(waiter))
+    patience->tries++;
+    if (patience->tries % WEFT_TRIES_TO_LOOK == 0 && weft_is_off(waiter, patience))
         return true;
-    if (tries >= WEFT_TRIES_AWAKE)
+    if (patience->tries >= WEFT_TRIES_AWAKE)
         weft_pause();
     return false;
 }

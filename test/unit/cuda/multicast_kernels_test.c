@@ -2,10 +2,17 @@
 /*
  * Kernels for multicast memory, run on the host at the same time: each is compared with the kernel
  * that reduces operands in memory, at all alignments, in many pieces and in few, repeatedly in the
- * same memory; and kernels whose partners do not come. An address of the multicast object has the
- * bit OF_OBJECT set; its other bits are the place in each member's memory.
+ * same memory; kernels whose partners do not come, and one whose partner comes after a standstill.
+ * An address of the multicast object has the bit OF_OBJECT set; its other bits are the place in
+ * each member's memory.
  */
 #include "cuda/partner_kernels.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
 
@@ -132,8 +139,59 @@ static void alone(void **state)
     }
 }
 
-/* The largest launch uses all the memory, and no launch needs more. All ranks launch the same blocks:
- * none may leave out some of them. */
+/* ---- the machine stands still ---- */
+
+/* So many readings of the clock are to come that are a minute after the one before. */
+static atomic_int minutes_to_come;
+
+/* Kernels read this clock, too. */
+__attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static atomic_int minutes;
+    int failed = (int)syscall(SYS_clock_gettime, clock, now);
+    if (atomic_load(&minutes_to_come) > 0) {
+        atomic_fetch_add(&minutes, 1);
+        atomic_fetch_sub(&minutes_to_come, 1);
+    }
+    now->tv_sec += 60 * atomic_load(&minutes);
+    return failed;
+}
+
+static void *run_late(void *call)
+{
+    while (atomic_load(&minutes_to_come) > 0)
+        sched_yield();
+    run_kernel(call);
+    return NULL;
+}
+
+/* Minutes go by between the looks of a kernel that waits for at most two: they do not count. */
+static void standstill(void **state)
+{
+    (void)state;
+    pthread_t late;
+    reduction_t its = random_case(kernels[0].reduce, kernels[0].multicast);
+    members = 2;
+    fill(expected, ROOM);
+    for (uint32_t i = 0; i < members; i++) {
+        fill_with_numbers(source[i], ROOM);
+        memcpy(result[i], expected, ROOM);
+        prepare(&its, i, 120000000000);
+    }
+    expect_result(&its);
+    atomic_store(&minutes_to_come, 10);
+    assert_int_equal(pthread_create(&late, NULL, run_late, &calls[1]), 0);
+    run_kernel(&calls[0]);
+    atomic_store(&minutes_to_come, 0);
+    if (watch[0][1] == its.flag)
+        watch[1][0] = its.flag; /* it has given up: nor does the other wait */
+    pthread_join(late, NULL);
+    assert_memory_equal(result[0], expected, ROOM);
+    assert_memory_equal(result[1], expected, ROOM);
+}
+
+/* The largest launch uses all the memory, and no launch needs more. All ranks launch the same
+ * blocks: none may leave out some of them. */
 static void launches(void **state)
 {
     (void)state;
@@ -153,7 +211,7 @@ static void launches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(alone),
-                                       cmocka_unit_test(launches)};
+                                       cmocka_unit_test(standstill), cmocka_unit_test(launches)};
     int failed = open_kernels();
     if (failed != 0)
         return failed;
