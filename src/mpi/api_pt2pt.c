@@ -10,13 +10,13 @@
 
 typedef int (*begin_send_fn_t)(const weft_send_args_t *args, weft_request_t **out);
 
-/* The user's arguments are passed as a value, so that they need not be in memory on the straight
- * way. */
-static int send_blocking(const char *name, weft_user_message_t user, weft_send_mode_t mode)
+/* A short way hands these functions a copy of its arguments, so that its own need not be in memory.
+ */
+static int send_blocking(const char *name, const weft_user_message_t *user, weft_send_mode_t mode)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
-    int err = weft_check_send(&call, &user, &args);
+    int err = weft_check_send(&call, user, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1)) {
         args.mode = mode;
         err = weft_send(&args);
@@ -24,13 +24,13 @@ static int send_blocking(const char *name, weft_user_message_t user, weft_send_m
     return weft_call_end(&call, err);
 }
 
-static int send_with(const char *name, weft_user_message_t user, weft_send_mode_t mode,
+static int send_with(const char *name, const weft_user_message_t *user, weft_send_mode_t mode,
                      begin_send_fn_t begin, MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t args;
     weft_request_t *request;
-    int err = weft_check_send(&call, &user, &args);
+    int err = weft_check_send(&call, user, &args);
     if (err == MPI_SUCCESS)
         err = weft_check_output(out, "request");
     if (__builtin_expect(err == MPI_SUCCESS, 1)) {
@@ -43,6 +43,22 @@ static int send_with(const char *name, weft_user_message_t user, weft_send_mode_
 }
 
 /* ---- sends ---- */
+
+/* Sends the message if it can go the short way; *comm is then its communicator, and the call ends
+ * by weft_unlock(). NULL: nothing was done. */
+static inline weft_endpoint_t *__attribute__((always_inline))
+send_dense(const weft_user_message_t *user, bool is_blocking, weft_comm_t **comm)
+{
+    weft_dense_message_t message;
+    if (__builtin_expect(!weft_begin_dense(user, false, &message), 0))
+        return NULL;
+    weft_endpoint_t *endpoint =
+        weft_send_dense(user->buf, message, user->peer, user->tag, is_blocking);
+    if (__builtin_expect(endpoint == NULL, 0))
+        weft_unlock();
+    *comm = message.comm;
+    return endpoint;
+}
 
 /** Sends a message, and returns when buf may be changed (section 3.2.1). This does not mean that
  *  the message has been received: short messages are on their way when the call returns, long ones
@@ -62,14 +78,15 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
                 MPI_Comm comm)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    weft_dense_message_t message;
-    weft_endpoint_t *endpoint = NULL;
-    if (__builtin_expect(weft_is_dense_message(&user, false, &message), 1))
-        endpoint = weft_send_dense(buf, message, dest, tag, true);
-    if (__builtin_expect(endpoint == NULL, 0))
-        return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
-    weft_sent_note(endpoint, message.comm->context, tag);
+    weft_comm_t *through;
+    weft_endpoint_t *endpoint = send_dense(&user, true, &through);
+    if (__builtin_expect(endpoint == NULL, 0)) {
+        const weft_user_message_t copy = user;
+        return send_blocking("MPI_Send", &copy, WEFT_SEND_STANDARD);
+    }
+    weft_sent_note(endpoint, through->context, tag);
     weft_endpoint_flush(endpoint); /* the program may leave MPI for long */
+    weft_unlock();
     return MPI_SUCCESS;
 }
 
@@ -83,7 +100,7 @@ int PMPI_Rsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_blocking("MPI_Rsend", user, WEFT_SEND_STANDARD);
+    return send_blocking("MPI_Rsend", &user, WEFT_SEND_STANDARD);
 }
 
 /** Sends a message, and returns when its receive has been started and buf may be changed
@@ -96,7 +113,7 @@ int PMPI_Ssend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_blocking("MPI_Ssend", user, WEFT_SEND_SYNCHRONOUS);
+    return send_blocking("MPI_Ssend", &user, WEFT_SEND_SYNCHRONOUS);
 }
 
 /** Copies a message into the attached buffer, and returns whether or not its receive has been
@@ -114,7 +131,7 @@ int PMPI_Bsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     MPI_Request ignored;
-    return send_with("MPI_Bsend", user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
+    return send_with("MPI_Bsend", &user, WEFT_SEND_STANDARD, weft_bsend_begin, &ignored);
 }
 
 /** Starts to send a message, and returns at once (section 3.7.2). Until the request is complete buf
@@ -129,14 +146,14 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
                  MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    weft_dense_message_t message;
-    weft_endpoint_t *endpoint = NULL;
-    if (__builtin_expect(request != NULL && weft_is_dense_message(&user, false, &message), 1))
-        endpoint = weft_send_dense(buf, message, dest, tag, false);
-    if (__builtin_expect(endpoint == NULL, 0))
-        return send_with("MPI_Isend", user, WEFT_SEND_STANDARD, weft_isend_begin, request);
-    *request =
-        weft_give_request("MPI_Isend", weft_sent_create(endpoint, message.comm->context, tag));
+    weft_comm_t *through;
+    weft_endpoint_t *endpoint = request == NULL ? NULL : send_dense(&user, false, &through);
+    if (__builtin_expect(endpoint == NULL, 0)) {
+        const weft_user_message_t copy = user;
+        return send_with("MPI_Isend", &copy, WEFT_SEND_STANDARD, weft_isend_begin, request);
+    }
+    *request = weft_give_request("MPI_Isend", weft_sent_create(endpoint, through->context, tag));
+    weft_unlock();
     return MPI_SUCCESS;
 }
 
@@ -149,7 +166,7 @@ int PMPI_Irsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Irsend", user, WEFT_SEND_STANDARD, weft_isend_begin, request);
+    return send_with("MPI_Irsend", &user, WEFT_SEND_STANDARD, weft_isend_begin, request);
 }
 
 /** Starts to send a message, and returns at once; the request is not complete before the receive
@@ -161,7 +178,7 @@ int PMPI_Issend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Issend", user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
+    return send_with("MPI_Issend", &user, WEFT_SEND_SYNCHRONOUS, weft_send_begin, request);
 }
 
 /** Copies a message into the attached buffer, as MPI_Bsend does, and gives a request
@@ -176,7 +193,7 @@ int PMPI_Ibsend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int d
                   MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Ibsend", user, WEFT_SEND_STANDARD, weft_ibsend_begin, request);
+    return send_with("MPI_Ibsend", &user, WEFT_SEND_STANDARD, weft_ibsend_begin, request);
 }
 
 /** Makes a persistent request for a send (section 3.9). Nothing is sent before MPI_Start; each
@@ -189,7 +206,7 @@ int PMPI_Send_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, in
                      MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Send_init", user, WEFT_SEND_STANDARD, weft_send_init, request);
+    return send_with("MPI_Send_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
 /** Makes a persistent request for a ready send, whose receive must have been started at each
@@ -201,7 +218,7 @@ int PMPI_Rsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
                       MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Rsend_init", user, WEFT_SEND_STANDARD, weft_send_init, request);
+    return send_with("MPI_Rsend_init", &user, WEFT_SEND_STANDARD, weft_send_init, request);
 }
 
 /** Makes a persistent request for a synchronous send (section 3.9).
@@ -212,7 +229,7 @@ int PMPI_Ssend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
                       MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Ssend_init", user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
+    return send_with("MPI_Ssend_init", &user, WEFT_SEND_SYNCHRONOUS, weft_send_init, request);
 }
 
 /** Makes a persistent request for a buffered send (section 3.9). MPI_Start copies the message into
@@ -224,16 +241,16 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
                       MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
-    return send_with("MPI_Bsend_init", user, WEFT_SEND_STANDARD, weft_bsend_init, request);
+    return send_with("MPI_Bsend_init", &user, WEFT_SEND_STANDARD, weft_bsend_init, request);
 }
 
 /* ---- receives ---- */
 
-static int recv_blocking(const char *name, weft_user_message_t user, MPI_Status *status)
+static int recv_blocking(const char *name, const weft_user_message_t *user, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin(name);
     weft_recv_args_t args;
-    int err = weft_check_recv(&call, &user, &args);
+    int err = weft_check_recv(&call, user, &args);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = weft_recv(&args, status);
     return weft_call_end(&call, err);
@@ -264,8 +281,10 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     weft_dense_message_t message;
-    if (__builtin_expect(!weft_is_dense_message(&user, true, &message), 0))
-        return recv_blocking("MPI_Recv", user, status);
+    if (__builtin_expect(!weft_begin_dense(&user, true, &message), 0)) {
+        const weft_user_message_t copy = user;
+        return recv_blocking("MPI_Recv", &copy, status);
+    }
     weft_request_t *begun = weft_recv_dense(buf, message, source, tag, true);
     int err = begun == NULL ? MPI_ERR_NO_MEM : weft_request_finish(begun, status);
     return weft_end_dense("MPI_Recv", message.comm, err);
@@ -273,13 +292,13 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
 
 typedef int (*begin_recv_fn_t)(const weft_recv_args_t *args, weft_request_t **out);
 
-static int recv_with(const char *name, weft_user_message_t user, begin_recv_fn_t begin,
+static int recv_with(const char *name, const weft_user_message_t *user, begin_recv_fn_t begin,
                      MPI_Request *out)
 {
     weft_call_t call = weft_call_begin(name);
     weft_recv_args_t args;
     weft_request_t *request;
-    int err = weft_check_recv(&call, &user, &args);
+    int err = weft_check_recv(&call, user, &args);
     if (err == MPI_SUCCESS)
         err = weft_check_output(out, "request");
     if (__builtin_expect(err == MPI_SUCCESS, 1))
@@ -300,8 +319,10 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     weft_dense_message_t message;
-    if (__builtin_expect(request == NULL || !weft_is_dense_message(&user, true, &message), 0))
-        return recv_with("MPI_Irecv", user, weft_irecv_begin, request);
+    if (__builtin_expect(request == NULL || !weft_begin_dense(&user, true, &message), 0)) {
+        const weft_user_message_t copy = user;
+        return recv_with("MPI_Irecv", &copy, weft_irecv_begin, request);
+    }
     weft_request_t *begun = weft_recv_dense(buf, message, source, tag, false);
     if (__builtin_expect(begun != NULL, 1))
         *request = weft_give_request("MPI_Irecv", begun);
@@ -318,7 +339,7 @@ int PMPI_Recv_init_c(void *buf, MPI_Count count, MPI_Datatype datatype, int sour
                      MPI_Comm comm, MPI_Request *request)
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
-    return recv_with("MPI_Recv_init", user, weft_recv_init, request);
+    return recv_with("MPI_Recv_init", &user, weft_recv_init, request);
 }
 
 /* ---- in the order of a stream ---- */

@@ -36,3 +36,11 @@ int weft_check_message(const weft_user_message_t *user, const weft_comm_t *comm,
         err = weft_check_buffer(user->buf, user->count, *type, names->buf);
     return err;
 }
+
+bool weft_lock_for_dense(void)
+{
+    if (weft_world.stage != WEFT_RUNNING || !weft_world.is_threaded || weft_world.is_watchful)
+        return false;
+    weft_lock_take();
+    return true;
+}

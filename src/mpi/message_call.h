@@ -7,6 +7,7 @@
 #include "mpi/check.h"
 #include "pt2pt/dense.h"
 #include "pt2pt/pt2pt.h"
+#include "runtime/lock.h"
 #include "base/config.h"
 
 /** The arguments of a send or a receive, as the user gave them. */
@@ -100,29 +101,36 @@ weft_check_recv(weft_call_t *call, const weft_user_message_t *user, weft_recv_ar
 
 /* ---- the short way ---- */
 
-/** Are the arguments right, as those of nearly all calls are, the data one run, and is there
- * nothing that the call would have to do first? Then *out is the message. False: nothing was done,
- * and the long way does all in its order. */
-static inline bool __attribute__((always_inline))
-weft_is_dense_message(const weft_user_message_t *user, bool is_recv, weft_dense_message_t *out)
-{
-    if (!weft_world.is_plain)
-        return false; /* without MPI the objects behind handles are gone */
-    weft_comm_t *comm = weft_comm_of(user->comm);
-    weft_type_t *type = weft_type_of(user->datatype);
-    if (comm == NULL || type == NULL || !type->is_dense ||
-        !weft_is_usual_message(user, comm, is_recv, type))
-        return false;
-    *out = (weft_dense_message_t){comm, (size_t)user->count * type->size};
-    return true;
-}
+/** The library is not plain (weft_world.is_plain). If only since its calls take the lock: takes it,
+ * and returns true. */
+bool weft_lock_for_dense(void);
 
-/** The end of a call on the short way. */
+/** The end of a call on the short way, which may hold the lock. */
 static inline int weft_end_dense(const char *name, weft_comm_t *comm, int error)
 {
     if (__builtin_expect(error != MPI_SUCCESS, 0))
         return weft_call_failed(&(weft_call_t){.name = name, .comm = comm}, error);
+    weft_unlock();
     return MPI_SUCCESS;
+}
+
+/** Are the arguments right, as those of nearly all calls are, the data one run, and is there
+ * nothing that the call would have to do first? Then *out is the message, and the call goes on to
+ * weft_end_dense(). False: nothing was done, and the long way does all in its order. */
+static inline bool __attribute__((always_inline))
+weft_begin_dense(const weft_user_message_t *user, bool is_recv, weft_dense_message_t *out)
+{
+    if (!weft_world.is_plain && !weft_lock_for_dense())
+        return false; /* without MPI the objects behind handles are gone */
+    weft_comm_t *comm = weft_comm_of(user->comm);
+    weft_type_t *type = weft_type_of(user->datatype);
+    if (comm == NULL || type == NULL || !type->is_dense ||
+        !weft_is_usual_message(user, comm, is_recv, type)) {
+        weft_unlock();
+        return false;
+    }
+    *out = (weft_dense_message_t){comm, (size_t)user->count * type->size};
+    return true;
 }
 
 #endif
