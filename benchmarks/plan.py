@@ -8,8 +8,8 @@ import collections
 # field, unit what is taken from the program's output (wall: the whole job), and its unit
 # scale       multiplies the field
 # is_rate     more is better
-# lead        --lead: where in a page the buffers begin
-Row = collections.namedtuple("Row", "name program sizes field unit scale is_rate lead", defaults=[""])
+# options     more that the program gets, as one text
+Row = collections.namedtuple("Row", "name program sizes field unit scale is_rate options", defaults=[""])
 
 
 def time_row(name, sizes=""):
@@ -24,7 +24,9 @@ LAYOUTS = ["vector4", "vector8", "vector24", "face", "particles", "pairs", "list
 
 JOBS = [Row("job", "weft_init", "", "wall", "ms", 1e3, False), Row("launch", None, "", "wall", "ms", 1e3, False)]
 
-# Four threads a rank.
+# One thread a rank that might have more, as all have in programs in Python; and four.
+ONE_THREAD = [Row("alone_latency", "weft_mt_latency", "8", "value", "us", 1, False, "-T 1"),
+              Row("alone_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True, "-T 1")]
 THREADS = [time_row("mt_latency", "8"), Row("mt_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True), time_row("mt_allreduce", "8")]
 
 FEW = [
@@ -32,9 +34,9 @@ FEW = [
     Row("bw", "weft_bw", "1K,16K,64K,256K,1M,4M", "value", "MB/s", 1, True),
     Row("bibw", "weft_bibw", "64K,1M", "value", "MB/s", 1, True),
     # As malloc() gives large buffers; and what is received lies 16 bytes behind what is sent, modulo the page.
-    Row("bw_malloc", "weft_bw", "64K,1M", "value", "MB/s", 1, True, "16:16"),
-    Row("bw_behind", "weft_bw", "64K,1M", "value", "MB/s", 1, True, "16:32"),
-    Row("latency_behind", "weft_latency", "64K,1M", "value", "us", 1, False, "16:32"),
+    Row("bw_malloc", "weft_bw", "64K,1M", "value", "MB/s", 1, True, "--lead 16:16"),
+    Row("bw_behind", "weft_bw", "64K,1M", "value", "MB/s", 1, True, "--lead 16:32"),
+    Row("latency_behind", "weft_latency", "64K,1M", "value", "us", 1, False, "--lead 16:32"),
     Row("rate", "weft_mbw_mr", "8", "second", "M/s", 1e-6, True),
     time_row("barrier"),
     time_row("allreduce", "8,1K,64K,1M"),
@@ -52,6 +54,7 @@ FEW = [
     Row("overlap", "weft_iallreduce", "64K,1M", "second", "%", 1, True),
     time_row("posted", "8"),
     time_row("unexpected", "8"),
+    *ONE_THREAD,
     *THREADS,
     *[pack_row(direction, layout) for layout in LAYOUTS for direction in ("pack", "unpack")],
     *JOBS,
@@ -146,6 +149,7 @@ def title(name, bytes):
              "bw_malloc": "bw (malloc)", "bw_behind": "bw (16 B behind)",
              "latency_behind": "latency (16 B behind)", "overlap": "iallreduce, hidden by computing",
              "posted": "latency, 1000 receives posted before", "unexpected": "latency, 1000 messages unexpected",
+             "alone_latency": "latency, MPI_THREAD_MULTIPLE", "alone_rate": "message rate, MPI_THREAD_MULTIPLE",
              "mt_latency": "latency, 4 threads", "mt_rate": "message rate, 4 threads", "mt_allreduce": "allreduce, 4 threads",
              "idle": "processor of blocked ranks"}.get(name, name)
     return f"{words} {in_words(bytes)}" if named(name).sizes else words
