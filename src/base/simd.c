@@ -43,6 +43,14 @@ bool weft_simd_is_first_avx512(void)
         answer = has_avx512() && !__builtin_cpu_supports("avx512vbmi2") ? YES : NO;
     return answer == YES;
 }
+
+bool weft_simd_is_intel_avx512(void)
+{
+    static enum { UNKNOWN, NO, YES } answer;
+    if (answer == UNKNOWN)
+        answer = has_avx512() && __builtin_cpu_is("intel") ? YES : NO;
+    return answer == YES;
+}
 #else
 static bool has_avx2(void)
 {
@@ -55,6 +63,11 @@ static bool has_avx512(void)
 }
 
 bool weft_simd_is_first_avx512(void)
+{
+    return false;
+}
+
+bool weft_simd_is_intel_avx512(void)
 {
     return false;
 }

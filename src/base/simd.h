@@ -23,6 +23,9 @@ bool weft_simd_is_available(weft_simd_t set);
  *  is not available. */
 weft_simd_t weft_simd_choose(void);
 
+/** Is this a processor of Intel's with AVX-512? */
+bool weft_simd_is_intel_avx512(void);
+
 /** Is this one of the first processors with AVX-512: Skylake, Cascade Lake, Cooper Lake? */
 bool weft_simd_is_first_avx512(void);
 

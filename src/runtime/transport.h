@@ -92,8 +92,9 @@ struct weft_endpoint {
     bool has_waiting;  /* set by the layer above: packets may wait there for room */
     bool holds_back;   /* packets may be held back to be sent with later ones, or by `flush` */
     bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
-    bool can_read; /* `read` works; the transport clears it when it turns out that it does not */
-    bool can_get;  /* `get` works; the layer above clears it when one has failed */
+    bool can_read;   /* `read` works; the transport clears it when it turns out that it does not */
+    bool reads_best; /* if so, it is expected to be the best way of large messages */
+    bool can_get;    /* `get` works; the layer above clears it when one has failed */
     /* What the layer above tells the transport. */
     bool is_lost;   /* the layer above knows that the peer is lost, and sends nothing more to it */
     bool rests;     /* the peer has said that it does not use MPI now: it may end at any time */

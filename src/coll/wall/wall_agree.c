@@ -121,14 +121,13 @@ static bool is_possible(const weft_comm_t *comm)
     return true;
 }
 
-/* By what the processor is known for. */
 static bool reads_best(const weft_comm_t *comm)
 {
-    if (!weft_world_has_one_pair() || !weft_store_suits_caches())
+    if (!weft_world_has_one_pair())
         return false;
     int other = weft_comm_process(comm, (comm->rank + 1) % comm->size);
     const weft_endpoint_t *endpoint = weft_processes.at[other].endpoint;
-    return endpoint != NULL && endpoint->can_read;
+    return endpoint != NULL && endpoint->can_read && endpoint->reads_best;
 }
 
 static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)

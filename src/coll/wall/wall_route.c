@@ -26,9 +26,9 @@ static int kind_of(weft_coll_t coll, size_t bytes)
 }
 
 /* The same on both members. Where large messages are read from the first one on
- * (weft_path_expect_reading), they are the faster route from SMALL bytes on: on a Cascade Lake, 110
- * calls, a bcast of 256 KiB takes 19 us instead of 39, one of 1 MiB 69 instead of 102, an allgather
- * of 128 KiB 22 instead of 29. A gather is not. */
+ * (weft_endpoint_t.reads_best), they are the faster route from SMALL bytes on: on a Cascade Lake,
+ * 110 calls, a bcast of 256 KiB takes 19 us instead of 39, one of 1 MiB 69 instead of 102, an
+ * allgather of 128 KiB 22 instead of 29. A gather is not. */
 static weft_route_t first_route(const weft_wall_routes_t *routes, int kind)
 {
     bool suits = kind % SIZES > 0 && colls[kind / SIZES] != WEFT_GATHER;
