@@ -16,6 +16,15 @@ const char *weft_simd_name(weft_simd_t set)
     return simd_names[set];
 }
 
+/* First: see weft_simd_is_first_avx512(), all of Intel's. Intel: a later one of theirs. */
+typedef enum avx512 {
+    AVX512_UNKNOWN,
+    AVX512_NONE,
+    AVX512_FIRST,
+    AVX512_INTEL,
+    AVX512_OTHER,
+} avx512_t;
+
 #ifdef __x86_64__
 /* Not every compiler's __builtin_cpu_supports() knows its name. */
 static bool has_f16c(void)
@@ -36,20 +45,18 @@ static bool has_avx512(void)
 }
 
 /* Asked once, as virtual machines answer slowly. */
-bool weft_simd_is_first_avx512(void)
+static avx512_t kind_of_avx512(void)
 {
-    static enum { UNKNOWN, NO, YES } answer;
-    if (answer == UNKNOWN)
-        answer = has_avx512() && !__builtin_cpu_supports("avx512vbmi2") ? YES : NO;
-    return answer == YES;
-}
-
-bool weft_simd_is_intel_avx512(void)
-{
-    static enum { UNKNOWN, NO, YES } answer;
-    if (answer == UNKNOWN)
-        answer = has_avx512() && __builtin_cpu_is("intel") ? YES : NO;
-    return answer == YES;
+    static avx512_t kind = AVX512_UNKNOWN;
+    if (kind != AVX512_UNKNOWN)
+        return kind;
+    if (!has_avx512())
+        kind = AVX512_NONE;
+    else if (!__builtin_cpu_supports("avx512vbmi2"))
+        kind = AVX512_FIRST;
+    else
+        kind = __builtin_cpu_is("intel") ? AVX512_INTEL : AVX512_OTHER;
+    return kind;
 }
 #else
 static bool has_avx2(void)
@@ -62,16 +69,21 @@ static bool has_avx512(void)
     return false;
 }
 
+static avx512_t kind_of_avx512(void)
+{
+    return AVX512_NONE;
+}
+#endif
+
 bool weft_simd_is_first_avx512(void)
 {
-    return false;
+    return kind_of_avx512() == AVX512_FIRST;
 }
 
 bool weft_simd_is_intel_avx512(void)
 {
-    return false;
+    return kind_of_avx512() == AVX512_FIRST || kind_of_avx512() == AVX512_INTEL;
 }
-#endif
 
 bool weft_simd_is_available(weft_simd_t set)
 {

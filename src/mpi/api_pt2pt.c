@@ -44,8 +44,8 @@ static int send_with(const char *name, const weft_user_message_t *user, weft_sen
 
 /* ---- sends ---- */
 
-/* Sends the message if it can go the short way; *comm is then its communicator, and the call ends
- * by weft_unlock(). NULL: nothing was done. */
+/* Sends the message if it can go the short way; *comm is then its communicator, and the call goes
+ * on to weft_end_dense(). NULL: nothing was done. */
 static inline weft_endpoint_t *__attribute__((always_inline))
 send_dense(const weft_user_message_t *user, bool is_blocking, weft_comm_t **comm)
 {
@@ -86,8 +86,7 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
     }
     weft_sent_note(endpoint, through->context, tag);
     weft_endpoint_flush(endpoint); /* the program may leave MPI for long */
-    weft_unlock();
-    return MPI_SUCCESS;
+    return weft_end_dense("MPI_Send", through, MPI_SUCCESS);
 }
 
 /** Sends a message whose receive has been started already, and returns when buf may be changed
@@ -153,8 +152,7 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
         return send_with("MPI_Isend", &copy, WEFT_SEND_STANDARD, weft_isend_begin, request);
     }
     *request = weft_give_request("MPI_Isend", weft_sent_create(endpoint, through->context, tag));
-    weft_unlock();
-    return MPI_SUCCESS;
+    return weft_end_dense("MPI_Isend", through, MPI_SUCCESS);
 }
 
 /** Starts to send a message whose receive has been started already, and returns at once

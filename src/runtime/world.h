@@ -65,7 +65,7 @@ struct weft_world {
     weft_stage_t stage;
     bool is_threaded; /* calls take the lock (runtime/lock.h) */
     bool is_watchful; /* calls that communicate look first: weft_pt2pt_look() */
-    bool is_plain;    /* the library runs, and neither of these is so: calls may take short ways */
+    bool is_plain;    /* the library runs, and neither of these is so: short ways need no lock */
     weft_stage_t world_model; /* of MPI_Init and MPI_Finalize; sessions need neither */
     bool begins_alone; /* started by a session: other processes may have ended theirs already */
     int thread_level;  /* granted, an MPI_THREAD_ constant */

@@ -7,7 +7,7 @@
 #include "cuda/kernels/kernel.cuh"
 
 /* The most of the time between two looks at the clock that counts as waiting. */
-enum { WEFT_GAP_MOST_NS = 1000000000 };
+#define WEFT_GAP_MOST_NS UINT64_C(1000000000)
 
 /* `Args` has the members limit_ns and watch, as weft_exchange_args_t describes them. */
 template <class Args> struct weft_waiter_t {
@@ -62,15 +62,16 @@ struct weft_patience_t {
     uint64_t looked_ns; /* when that look was; 0: there was none */
 };
 
-/* Adds the time since the last look. Of a long one only a part counts: this thread has not run in
- * the rest, since the machine stood still or the device belonged to others, and so the one that it
- * waits for may not have run either. */
-WEFT_DEVICE void weft_note_look(weft_patience_t *patience)
+/* A look at the clock: how long has this thread waited? Of a long time since the last look only a
+ * part counts: this thread has not run in the rest, since the machine stood still or the device
+ * belonged to others, and so the one that it waits for may not have run either. */
+WEFT_DEVICE uint64_t weft_waited_ns(weft_patience_t *patience)
 {
     const uint64_t now = weft_clock_ns(), gap = now - patience->looked_ns;
     if (patience->looked_ns != 0)
         patience->waited_ns += gap < WEFT_GAP_MOST_NS ? gap : WEFT_GAP_MOST_NS;
     patience->looked_ns = now;
+    return patience->waited_ns;
 }
 
 /* Must the kernel end, because the host or another thread has given up, or because the time limit
@@ -82,9 +83,7 @@ WEFT_DEVICE bool weft_is_off(const weft_waiter_t<Args> &waiter, weft_patience_t 
     const uint64_t words = weft_load_volatile<uint64_t>(args.watch);
     const bool is_called_off = (uint32_t)words == waiter.flag;
     const bool has_ended = words >> 32 == waiter.flag;
-    if (args.limit_ns != 0)
-        weft_note_look(patience);
-    const bool is_late = args.limit_ns != 0 && patience->waited_ns > args.limit_ns;
+    const bool is_late = args.limit_ns != 0 && weft_waited_ns(patience) > args.limit_ns;
     if (!is_called_off && !has_ended && !is_late && !weft_is_broken(args))
         return false;
     if (!has_ended) {

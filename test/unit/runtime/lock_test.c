@@ -107,10 +107,13 @@ static void an_offer_lets_others_in(void **state)
     pthread_join(thread, NULL);
 }
 
-/* Some bursts are long enough for a reservation. What the lock protects is written in two steps. */
-static void *enter_in_bursts(void *seed)
+/* *argument: a seed, and in the end how often the thread has entered. Some bursts are long enough
+ * for a reservation. What the lock protects is written in two steps. */
+static void *enter_in_bursts(void *argument)
 {
-    unsigned bits = (unsigned)(uintptr_t)seed;
+    long *entered = argument;
+    unsigned bits = (unsigned)*entered;
+    *entered = 0;
     for (int burst = 0; burst < BURSTS; burst++) {
         bits = bits * 1103515245 + 12345;
         long length = (bits >> 16) % 4 == 0 ? 3000 : (bits >> 18) % 20;
@@ -124,7 +127,7 @@ static void *enter_in_bursts(void *seed)
                 weft_lock_offer();
             weft_lock_give();
         }
-        *(long *)seed += length;
+        *entered += length;
         sched_yield();
     }
     return NULL;
@@ -137,7 +140,7 @@ static void many_threads(void **state)
     long entered[THREADS], sum = 0;
     entries = 0;
     for (int i = 0; i < THREADS; i++) {
-        entered[i] = 0;
+        entered[i] = i + 1;
         assert_int_equal(pthread_create(&threads[i], NULL, enter_in_bursts, &entered[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) {
@@ -191,7 +194,7 @@ static void an_owner_with_slow_stores(void **state)
     assert_int_equal(entries, entered + CANCELLATIONS);
 }
 
-/* More threads, one after the other, than the lock can be reserved for. */
+/* The place of a thread that has ended may go to the next one. */
 static void threads_that_come_and_go(void **state)
 {
     (void)state;
