@@ -5,6 +5,7 @@
 #include "base/log.h"
 
 #include <sched.h>
+#include <stdlib.h>
 
 enum {
     RANKS_MOST = 256,
@@ -44,13 +45,32 @@ int weft_spread_target(const weft_cpus_t *allowed, const int *processors, int ra
     return target;
 }
 
-static int target_of(const weft_cpus_t *allowed, int own)
+int weft_spread_choice(const weft_cpus_t *allowed, const int *shown, int ranks, int own)
 {
-    int processors[RANKS_MOST];
+    int all[RANKS_MOST], awake[RANKS_MOST];
+    for (int i = 0; i < ranks; i++) {
+        all[i] = abs(shown[i]) - 1;
+        awake[i] = shown[i] - 1;
+    }
+    int target = weft_spread_target(allowed, all, ranks, own);
+    if (target >= 0)
+        return target;
+    target = weft_spread_target(allowed, awake, ranks, own);
+    return target >= 0 && ranks_on(target, awake, ranks) == 0 ? target : -1;
+}
+
+static int choice_of(const weft_cpus_t *allowed, int own)
+{
+    int shown[RANKS_MOST];
     for (int i = 0; i < weft_spread_place.ranks; i++)
-        processors[i] =
-            atomic_load_explicit(weft_spread_place.processor(i), memory_order_relaxed) - 1;
-    return weft_spread_target(allowed, processors, weft_spread_place.ranks, own);
+        shown[i] = atomic_load_explicit(weft_spread_place.processor(i), memory_order_relaxed);
+    return weft_spread_choice(allowed, shown, weft_spread_place.ranks, own);
+}
+
+static void show_processor(int processor)
+{
+    atomic_store_explicit(weft_spread_place.processor(weft_spread_place.rank), processor,
+                          memory_order_relaxed);
 }
 
 /* Do others compute on this machine? */
@@ -86,7 +106,7 @@ static int64_t move_if_better(int own, int64_t now_ns)
         moves = MOVES;
         return LOOK_LAST_NS;
     }
-    int target = target_of(&allowed, own);
+    int target = choice_of(&allowed, own);
     if (target < 0)
         return LOOK_LAST_NS;
     if (has_strangers() || !takes_turn(now_ns))
@@ -101,11 +121,16 @@ void weft_spread_look(int64_t now_ns)
         now_ns < next_look_ns)
         return;
     int own = sched_getcpu();
-    atomic_store_explicit(weft_spread_place.processor(weft_spread_place.rank), own + 1,
-                          memory_order_relaxed);
+    show_processor(own + 1);
     int64_t most_ns = moves < MOVES ? move_if_better(own, now_ns) : LOOK_LAST_NS;
     pause_ns = 2 * pause_ns < most_ns ? 2 * pause_ns : most_ns;
     next_look_ns = now_ns + pause_ns;
+}
+
+void weft_spread_sleeps(bool does)
+{
+    if (weft_spread_place.ranks > 0)
+        show_processor(does ? -1 - sched_getcpu() : 1 + sched_getcpu());
 }
 
 void weft_spread_hold(int64_t now_ns)

@@ -14,12 +14,13 @@
 #include "base/cpu.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Set by the transport within the host. ranks 0: there is none. */
 typedef struct weft_spread_place {
     int ranks, rank; /* of the host; this one */
-    /** 1 + the processor of a rank; 0: not known. */
+    /** Where a rank runs: 1 + the number of the processor; below 0 if it sleeps; 0: not known. */
     atomic_int *(*processor)(int local_rank);
     atomic_ullong *moved_ns; /* when the last one has moved, by weft_clock_ns() */
 } weft_spread_place_t;
@@ -30,11 +31,19 @@ extern weft_spread_place_t weft_spread_place;
  * every few microseconds. */
 void weft_spread_look(int64_t now_ns);
 
+/** This rank is going to sleep, or has woken. */
+void weft_spread_sleeps(bool does);
+
 /** This rank has noticed processes of others: none moves for a while. */
 void weft_spread_hold(int64_t now_ns);
 
 /** The processor of `allowed` to which the rank on processor `own` should move, if `processors`
  * ([ranks], -1: not known) are where all run; -1: it should stay. O(ranks * allowed processors). */
 int weft_spread_target(const weft_cpus_t *allowed, const int *processors, int ranks, int own);
+
+/** The same by what ranks show ([ranks], at most 256). A sleeper counts where it slept, as it will
+ * wake there or near; but it needs no core until then, so where all are spread evenly, this rank
+ * still moves from a core that it shares to one where nobody is awake. */
+int weft_spread_choice(const weft_cpus_t *allowed, const int *shown, int ranks, int own);
 
 #endif

@@ -20,7 +20,8 @@
 
 #include <cmocka.h>
 
-enum { SLICE_NS = 3000000, BRIEF_NS = 500, WAITS = 20000 };
+/* A slice of the scheduler, a turn of another rank, and a yield that finds nobody else. */
+enum { SLICE_NS = 3000000, TURN_NS = 2000, BRIEF_NS = 500, WAITS = 20000 };
 
 static int64_t now_ns, yield_ns;
 static int yields;
@@ -72,7 +73,14 @@ static void a_wait_yields_where_nobody_computes(void **unused)
     open_progress(false);
     assert_in_range(yields_of(100, BRIEF_NS), 100 * 100, 100 * 1000);
     open_progress(true);
-    assert_in_range(yields_of(100, BRIEF_NS), 8 * 100, 32 * 100);
+    assert_in_range(yields_of(100, BRIEF_NS), 100 * 100, 1000 * 100);
+}
+
+static void a_wait_that_takes_the_core_from_other_ranks_sleeps_soon(void **unused)
+{
+    (void)unused;
+    open_progress(true);
+    assert_in_range(yields_of(100, TURN_NS), 8 * 100, 32 * 100);
 }
 
 /* One time slice is lost before the first sleep, and later fewer and fewer, to find out whether
@@ -150,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_yields_where_nobody_computes),
+        cmocka_unit_test(a_wait_that_takes_the_core_from_other_ranks_sleeps_soon),
         cmocka_unit_test(a_wait_sleeps_at_once_beside_a_process_that_computes),
         cmocka_unit_test(one_slice_is_no_sign_where_cores_are_short),
         cmocka_unit_test(turns_of_many_ranks_are_not_dear),

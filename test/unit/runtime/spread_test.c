@@ -55,6 +55,27 @@ static void unknown_ranks_do_not_count(void **state)
     assert_int_equal(weft_spread_target(&both, processors, 4, 0), -1);
 }
 
+/* Ranks 0 and 1 are awake on processor 0, the others sleep on processor 1, or are not known. */
+static void a_core_of_sleepers_is_taken(void **state)
+{
+    (void)state;
+    weft_cpus_t both = masks(0, 2);
+    assert_int_equal(weft_spread_choice(&both, (int[]){1, 1, -2, -2}, 4, 0), 1);
+    assert_int_equal(weft_spread_choice(&both, (int[]){1, 1, -2, 0}, 4, 0), 1);
+    assert_int_equal(weft_spread_choice(&both, (int[]){1, 1, -2, 2}, 4, 0), -1);
+    assert_int_equal(weft_spread_choice(&both, (int[]){1, -1, -2, 2}, 4, 0), -1);
+    assert_int_equal(weft_spread_choice(&both, (int[]){1, -1, -2, -2}, 4, 0), -1);
+}
+
+/* A sleeper counts where it slept. */
+static void sleepers_are_spread_too(void **state)
+{
+    (void)state;
+    weft_cpus_t both = masks(0, 2);
+    assert_int_equal(weft_spread_choice(&both, (int[]){1, -1, -1, 2}, 4, 0), 1);
+    assert_int_equal(weft_spread_choice(&both, (int[]){1, 1, 1, -2, -2, 2}, 6, 0), -1);
+}
+
 /* From wherever they start, one move after the other. */
 static void moves_come_to_an_end(void **state)
 {
@@ -83,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(balanced_ranks_stay),         cmocka_unit_test(the_emptiest_is_taken),
         cmocka_unit_test(only_allowed_ones_are_taken), cmocka_unit_test(unknown_ranks_do_not_count),
+        cmocka_unit_test(a_core_of_sleepers_is_taken), cmocka_unit_test(sleepers_are_spread_too),
         cmocka_unit_test(moves_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
