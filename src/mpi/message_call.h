@@ -114,23 +114,32 @@ static inline int weft_end_dense(const char *name, weft_comm_t *comm, int error)
     return MPI_SUCCESS;
 }
 
-/** Are the arguments right, as those of nearly all calls are, the data one run, and is there
- * nothing that the call would have to do first? Then *out is the message, and the call goes on to
- * weft_end_dense(). False: nothing was done, and the long way does all in its order. */
+/** Are the arguments right, as those of nearly all calls are, and the data one run? Then *out is
+ * the message. */
+static inline bool __attribute__((always_inline))
+weft_is_dense_message(const weft_user_message_t *user, bool is_recv, weft_dense_message_t *out)
+{
+    weft_comm_t *comm = weft_comm_of(user->comm);
+    weft_type_t *type = weft_type_of(user->datatype);
+    if (comm == NULL || type == NULL || !type->is_dense ||
+        !weft_is_usual_message(user, comm, is_recv, type))
+        return false;
+    *out = (weft_dense_message_t){comm, (size_t)user->count * type->size};
+    return true;
+}
+
+/** Is the message such a one, and is there nothing that the call would have to do first? Then the
+ * call goes on to weft_end_dense(). False: nothing was done, and the long way does all in its
+ * order. */
 static inline bool __attribute__((always_inline))
 weft_begin_dense(const weft_user_message_t *user, bool is_recv, weft_dense_message_t *out)
 {
     if (!weft_world.is_plain && !weft_lock_for_dense())
         return false; /* without MPI the objects behind handles are gone */
-    weft_comm_t *comm = weft_comm_of(user->comm);
-    weft_type_t *type = weft_type_of(user->datatype);
-    if (comm == NULL || type == NULL || !type->is_dense ||
-        !weft_is_usual_message(user, comm, is_recv, type)) {
-        weft_unlock();
-        return false;
-    }
-    *out = (weft_dense_message_t){comm, (size_t)user->count * type->size};
-    return true;
+    if (__builtin_expect(weft_is_dense_message(user, is_recv, out), 1))
+        return true;
+    weft_unlock();
+    return false;
 }
 
 #endif

@@ -62,6 +62,32 @@ weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag
     return __builtin_expect(endpoint->link->send(endpoint, header, buf), 1) ? endpoint : NULL;
 }
 
+/** The same for a message of a blocking call that a slot has room for (runtime/slots.h), which goes
+ *  without a call of the transport. Leaves nothing to do. False: nothing was done. */
+static inline bool __attribute__((always_inline))
+weft_send_slot(const void *buf, weft_dense_message_t message, int dest, int tag)
+{
+    const weft_comm_t *comm = message.comm;
+    weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, dest));
+    if (__builtin_expect(endpoint == NULL || message.bytes > endpoint->blocking_max ||
+                             endpoint->obstacles != 0 || *weft_device_news != 0 ||
+                             weft_traffic_watched != 0 || weft_cancellable_sends > 0,
+                         0))
+        return false;
+    weft_header_t header =
+        weft_header(WEFT_PACKET_EAGER, (uint32_t)message.bytes, comm->context, tag);
+    if (__builtin_expect(!weft_slots_put(&endpoint->slots, header, buf), 0))
+        return false;
+    weft_doorbell_ring(endpoint->slots.doorbell);
+    return true;
+}
+
+/** Receive a message that comes through a slot, and is there or comes in about a microsecond,
+ *  without a request, where no other receive and no other message waits. `source` is a rank or
+ *  MPI_ANY_SOURCE. False: nothing was done. */
+bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag,
+                    MPI_Status *status);
+
 /** Begin to receive a message of at most so many bytes, from the rank `source` or MPI_ANY_SOURCE.
  *  is_blocking: the caller waits for it, and no program can cancel it.
  *  NULL, with a text: MPI_ERR_NO_MEM. */

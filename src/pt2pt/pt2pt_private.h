@@ -264,6 +264,13 @@ static inline void wefti_note_received(int source, size_t bytes)
         weft_traffic_note_received(source, bytes);
 }
 
+/** Is nobody interested in how a message finds its receive? */
+static inline bool wefti_is_unobserved(void)
+{
+    return !wefti_pt2pt.has_trouble && weft_traffic_watched == 0 &&
+           weft_match_attempts.watched == 0;
+}
+
 /* recv_request.c */
 /** Is this a receive, live or released? */
 bool wefti_recv_is_one(const void *pointer);

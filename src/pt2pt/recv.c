@@ -333,13 +333,6 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
     wefti_recv_matched(recv, key, rts, data);
 }
 
-/* Is nobody interested in how a message finds its receive? */
-static inline bool is_unobserved(void)
-{
-    return !wefti_pt2pt.has_trouble && weft_traffic_watched == 0 &&
-           weft_match_attempts.watched == 0;
-}
-
 static __attribute__((noinline)) void deliver_eager(int source, weft_header_t header,
                                                     const void *payload)
 {
@@ -356,7 +349,7 @@ void wefti_recv_eager(int source, weft_header_t header, const void *payload)
     weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
     size_t bytes = header.bytes;
     if (__builtin_expect(recv == NULL || !recv->is_plain || bytes > SMALL_COPY ||
-                             bytes > recv->capacity || receives->is_long || !is_unobserved(),
+                             bytes > recv->capacity || receives->is_long || !wefti_is_unobserved(),
                          0)) {
         deliver_eager(source, header, payload);
         return;

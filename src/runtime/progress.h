@@ -103,6 +103,17 @@ static inline void weft_progress_let_go(void)
     let_go();
 }
 
+/** How a wait looks at one place in memory before it makes rounds: for about a microsecond in all,
+ * or a shorter time where cores are short, or other threads need the lock, which it keeps. Each
+ * look takes the line from the peer, which needs it to write. */
+typedef struct weft_looks {
+    int most;    /* looks */
+    int first;   /* calls of weft_cpu_relax() before the first, if the peer has to hear first; */
+    int between; /* and between two */
+} weft_looks_t;
+
+weft_looks_t weft_progress_looks(void);
+
 /** Let other ranks on this core run until *number has come to `awaited`, but for a few turns at
  * most, and not where a turn would be a stranger's. */
 void weft_progress_give_way(const atomic_ullong *number, unsigned long long awaited);

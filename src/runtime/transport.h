@@ -18,7 +18,9 @@
 #ifndef WEFT_RUNTIME_TRANSPORT_H
 #define WEFT_RUNTIME_TRANSPORT_H
 
+#include "runtime/header.h"
 #include "runtime/rank_report.h"
+#include "runtime/slots.h"
 #include "runtime/traffic.h"
 
 #include <stdatomic.h>
@@ -29,36 +31,6 @@
 struct weft_memory; /* of runtime/device.h */
 
 typedef struct weft_world weft_world_t;
-
-/** What stands in front of each payload. Of the members that the layer above sets, a transport
- * reads only `bytes`. */
-typedef struct weft_header {
-    uint8_t kind;     /* a packet kind of the layer above */
-    uint8_t lead;     /* of the transport, on its way: bytes between this and the payload */
-    uint32_t bytes;   /* of the payload, below 16 MiB */
-    uint32_t context; /* of the communicator, or the low half of a request's number */
-    int32_t tag;      /* of the message, or the high half */
-} weft_header_t;
-
-static inline weft_header_t weft_header(uint8_t kind, uint32_t bytes, uint32_t context, int32_t tag)
-{
-    return (weft_header_t){.kind = kind, .bytes = bytes, .context = context, .tag = tag};
-}
-
-/** A header that carries a number of 64 bits (of a request, say) where others have context and tag.
- */
-static inline weft_header_t weft_header_for(uint8_t kind, uint64_t number, size_t bytes)
-{
-    return (weft_header_t){.kind = kind,
-                           .bytes = (uint32_t)bytes,
-                           .context = (uint32_t)number,
-                           .tag = (int32_t)(uint32_t)(number >> 32)};
-}
-
-static inline uint64_t weft_header_number(const weft_header_t *header)
-{
-    return header->context | (uint64_t)(uint32_t)header->tag << 32;
-}
 
 typedef struct weft_endpoint weft_endpoint_t;
 typedef struct weft_link_ops weft_link_ops_t;
@@ -86,17 +58,25 @@ struct weft_endpoint {
     /* The same of a blocking send; if it is less than eager_max, since the peer is likely to wait,
      * the message goes in several packets from there on. */
     size_t blocking_max;
+    union {
+        struct {
+            bool is_throttled; /* the peer has no room for unexpected data: ask before sending */
+            bool has_waiting;  /* set by the layer above: packets may wait there for room */
+            bool
+                holds_back; /* packets may be held back, to be sent with later ones or by `flush` */
+            bool is_lost;   /* set by the layer above, which sends nothing more to the peer */
+        };
+        uint32_t obstacles; /* not 0: any of them */
+    };
+    /** What short packets may go through without a call of the transport; zeros: nothing. */
+    weft_slots_t slots;
     size_t packet_max; /* largest payload of a packet; does not change */
     size_t split_max;  /* largest message worth sending unasked in several packets; 0: none */
-    bool is_throttled; /* the peer has no room for unexpected data: ask before sending any */
-    bool has_waiting;  /* set by the layer above: packets may wait there for room */
-    bool holds_back;   /* packets may be held back to be sent with later ones, or by `flush` */
     bool is_on_host;   /* the peer is on this host, and may map device memory of this process */
     bool can_read;   /* `read` works; the transport clears it when it turns out that it does not */
     bool reads_best; /* if so, it is expected to be the best way of large messages */
     bool can_get;    /* `get` works; the layer above clears it when one has failed */
     /* What the layer above tells the transport. */
-    bool is_lost;   /* the layer above knows that the peer is lost, and sends nothing more to it */
     bool rests;     /* the peer has said that it does not use MPI now: it may end at any time */
     unsigned asked; /* messages announced to the peer, whose data the peer may be reading */
     /** What the layer above keeps for each peer, zeros at first; transports do not use it. */

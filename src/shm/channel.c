@@ -38,9 +38,10 @@ size_t weft_channel_loses_from(void)
 }
 
 void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
-                           bool *is_throttled)
+                           weft_slots_t *slots, bool *is_throttled)
 {
     *out = (weft_channel_out_t){.channel = *channel,
+                                .slots = slots,
                                 .units_limit = channel->units,
                                 .loss = {.from = weft_channel_loses_from()},
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,
@@ -48,9 +49,10 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
     open_stores(out);
 }
 
-void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel)
+void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel, weft_slots_t *slots)
 {
-    *in = (weft_channel_in_t){.channel = *channel, .heeds = WEFT_MARKS};
+    slots->heeds = WEFT_MARKS;
+    *in = (weft_channel_in_t){.channel = *channel, .slots = slots};
 }
 
 void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
@@ -62,7 +64,7 @@ void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
         return;
     weft_map_pages(in->channel.large, (size_t)in->channel.large_units * WEFT_DATA_UNIT);
     use_large(&in->channel);
-    in->heeds = WEFT_MEASURED | WEFT_CLAIMED;
+    in->slots->heeds = WEFT_MEASURED | WEFT_CLAIMED;
 }
 
 static void send_through_large(weft_channel_out_t *out)
@@ -71,7 +73,7 @@ static void send_through_large(weft_channel_out_t *out)
     open_stores(out);
     expect_cached(out);
     out->measures = NULL;
-    out->mark = WEFT_IN_LARGE;
+    out->slots->mark = WEFT_IN_LARGE;
 }
 
 /* A slice of the large ring is touched when as much was lost as the one before took. */
@@ -125,14 +127,14 @@ void weft_channel_note_filled(weft_channel_out_t *out, size_t bytes)
         weft_ring_loss_of_sample(&out->loss, bytes, weft_clock_ns() - out->reserved_ns,
                                  weft_channel_choice(out, bytes)->way == WEFT_STORE_CACHED);
     if (out->loss.samples == 0)
-        out->mark = out->loss.is_fast ? 0 : WEFT_RING_SLOW;
+        out->slots->mark = out->loss.is_fast ? 0 : WEFT_RING_SLOW;
 }
 
 void weft_channel_refresh(weft_channel_out_t *out)
 {
     const weft_credit_t *credit = out->channel.credit;
     weft_channel_prepare(out);
-    out->slots_limit = atomic_load_explicit(&credit->slots, memory_order_acquire) + WEFT_SLOTS;
+    out->slots->limit = atomic_load_explicit(&credit->slots, memory_order_acquire) + WEFT_SLOTS;
     out->units_limit =
         atomic_load_explicit(&credit->units, memory_order_acquire) + out->channel.units;
     *out->is_throttled = atomic_load_explicit(&credit->is_throttled, memory_order_relaxed) != 0;

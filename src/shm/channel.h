@@ -3,7 +3,7 @@
  * A channel: one direction of one pair of ranks. A single producer, a single consumer, no atomic
  * read-modify-write, and for a small message one cache line that moves from core to core.
  *
- *   slots  | seq kind bytes | context tag | payload up to 48 bytes |  x 64, 64 bytes each
+ *   slots  | 64 packets, with the payloads of up to 48 bytes (runtime/slots.h)
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, about twice a core's own cache
  *   claims | a byte for each unit of data, and of large (base/claims.h)
@@ -23,10 +23,8 @@
  * as slowly as from a far core: then the ways to store are tried in less time in a small ring. Not
  * so on processors where a large ring is no faster (weft_store_begins_large()).
  *
- * The first word of a slot is stored last (release). It holds the number of the packet, counted
- * from 1, so the receiver needs no other mark: a slot that still holds the packet of the lap before
- * has another number. A payload in the data ring never wraps: a packet that would not fit before
- * the end skips to the start, which both sides compute alike.
+ * A payload in the data ring never wraps: a packet that would not fit before the end skips to the
+ * start, which both sides compute alike.
  */
 #ifndef WEFT_SHM_CHANNEL_H
 #define WEFT_SHM_CHANNEL_H
@@ -45,8 +43,6 @@
 #include <stdint.h>
 
 enum {
-    WEFT_SLOTS = 64,
-    WEFT_SLOT_PAYLOAD = 48,
     WEFT_DATA_UNIT = 64,
     /* The receiver keeps back credits for at most a quarter of each ring, a packet takes at most a
      * quarter of the data ring and skips less than a quarter. So a sender that waits for room
@@ -67,12 +63,6 @@ enum {
 enum { WEFT_STORE_LONGER = 8192, WEFT_STORE_LONGEST_FROM = 16385 };
 enum { WEFT_STORE_LONGEST = 2, WEFT_STORE_SIZES };
 
-typedef struct weft_channel_slot {
-    _Alignas(64) _Atomic uint64_t first; /* number:32 | kind:8 | marks:4 | bytes:20 */
-    uint64_t second;                     /* tag:32 | context:32, as the end of a weft_header_t */
-    char payload[WEFT_SLOT_PAYLOAD];
-} weft_channel_slot_t;
-
 typedef struct weft_credit {
     _Alignas(64) atomic_uint slots; /* taken by the receiver so far */
     atomic_uint units;
@@ -83,12 +73,11 @@ typedef struct weft_credit {
     atomic_ullong lost_ns; /* so far, for want of a large ring */
 } weft_credit_t;
 
-_Static_assert(sizeof(weft_channel_slot_t) == 64, "a slot is a cache line");
+_Static_assert(WEFT_CLAIMED >= WEFT_SLOT_BYTES, "marks lie above the bytes");
 _Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");
 
 /** The shared memory of a channel, and its size. */
 typedef struct weft_channel {
-    weft_channel_slot_t *slots;
     weft_credit_t *credit;
     char *data;
     char *claims;   /* of the lines of the data ring (base/claims.h), which are its units */
@@ -101,10 +90,9 @@ typedef struct weft_channel {
 /** The sender's private side. */
 typedef struct weft_channel_out {
     weft_channel_t channel;
-    uint32_t slots_sent, slots_limit; /* free slots: limit - sent */
+    weft_slots_t *slots; /* their mark is WEFT_IN_LARGE, WEFT_RING_SLOW or 0 */
     uint32_t units_sent, units_limit;
     uint32_t reserved_units; /* by reserve, skipped units included */
-    uint32_t mark;           /* WEFT_IN_LARGE, WEFT_RING_SLOW or 0 */
     weft_ring_loss_t loss;   /* of this side, while there is the small ring alone; */
     int64_t lost_ns;         /* so far */
     int64_t reserved_ns;     /* when the payload was reserved, if it is to be measured, or 0 */
@@ -124,23 +112,24 @@ typedef struct weft_channel_out {
 /** The receiver's private side. */
 typedef struct weft_channel_in {
     weft_channel_t channel;
-    uint32_t slots_taken, units_taken;
-    uint32_t slots_told, units_told; /* what the credit line says */
-    uint32_t heeds;                  /* marks that are looked at */
-    uint32_t measured;               /* packets so far */
-    bool is_measured;                /* the packet that was peeked at; */
-    bool is_claimed;                 /* it has claims */
-    bool is_slow;                    /* the sender finds the small ring slow */
+    weft_slots_t *slots;
+    const weft_slot_t *slot;          /* of the packet that was peeked at */
+    uint32_t units_taken, units_told; /* as of slots: what the credit line says */
+    uint32_t measured;                /* packets so far */
+    bool is_measured;                 /* the packet that was peeked at; */
+    bool is_claimed;                  /* it has claims */
+    bool is_slow;                     /* the sender finds the small ring slow */
 } weft_channel_in_t;
 
 /** weft_ring_loss_t.from of both sides of a channel: on a Cascade Lake packets of 2 KiB take 0.81
  * us through the small ring and 1.2 through a large one, of 4 KiB 1.24 and 1.58, of 8 KiB 2.55. */
 size_t weft_channel_loses_from(void);
 
-/** `is_throttled` is the endpoint's. */
+/** `slots`, which are open, and `is_throttled` are the endpoint's. */
 void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
-                           bool *is_throttled);
-void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel);
+                           weft_slots_t *slots, bool *is_throttled);
+void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel,
+                          weft_slots_t *slots);
 
 /** Touch the pages of the large ring now, if there is one and memory for it, and send through it
  * from the next packet on. Not between reserve and publish. */
@@ -184,14 +173,15 @@ static inline weft_store_choice_t *weft_channel_choice(weft_channel_out_t *out, 
 /** Room for a payload; NULL: none. To be followed by weft_channel_publish. */
 static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
 {
-    if (__builtin_expect(out->slots_sent == out->slots_limit, 0)) {
+    weft_slots_t *slots = out->slots;
+    if (__builtin_expect(slots->sent == slots->limit, 0)) {
         weft_channel_refresh(out);
-        if (out->slots_sent == out->slots_limit)
+        if (slots->sent == slots->limit)
             return NULL;
     }
     if (bytes <= WEFT_SLOT_PAYLOAD) {
         out->reserved_units = 0;
-        return out->channel.slots[out->slots_sent % WEFT_SLOTS].payload;
+        return weft_slots_free(slots)->payload;
     }
     uint32_t units = weft_channel_units(bytes);
     uint32_t skip = weft_channel_skip(&out->channel, out->units_sent, units);
@@ -234,54 +224,25 @@ void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns);
 /** Add to learnt[way] the number of sizes that are stored so, as was learnt. */
 void weft_channel_count_stores(const weft_channel_out_t *out, int learnt[WEFT_STORES]);
 
-/* A slot, whose payload is in its place, belongs to the receiver from here on. `number` is how many
- * were sent before. */
-static inline void weft_channel_show(weft_channel_out_t *out, weft_channel_slot_t *slot,
-                                     uint32_t number, weft_header_t header)
-{
-    slot->second = weft_header_number(&header);
-    out->slots_sent = ++number;
-    uint64_t first =
-        (uint64_t)number << 32 | (uint64_t)header.kind << 24 | out->mark | header.bytes;
-    atomic_store_explicit(&slot->first, first, memory_order_release);
-}
-
 /** Make the reserved packet visible. */
 static inline void weft_channel_publish(weft_channel_out_t *out, weft_header_t header)
 {
-    uint32_t number = out->slots_sent;
     out->units_sent += out->reserved_units;
-    weft_channel_show(out, &out->channel.slots[number % WEFT_SLOTS], number, header);
-}
-
-/** All of that at once for a payload that a slot has room for: the path of a small message. False:
- * there may be no room; weft_channel_reserve() knows, and is always asked for the first packet. */
-static inline bool weft_channel_put(weft_channel_out_t *out, weft_header_t header,
-                                    const void *payload)
-{
-    uint32_t number = out->slots_sent;
-    if (header.bytes > WEFT_SLOT_PAYLOAD || number == out->slots_limit)
-        return false;
-    weft_channel_slot_t *slot = &out->channel.slots[number % WEFT_SLOTS];
-    weft_copy_small(slot->payload, payload, header.bytes);
-    weft_channel_show(out, slot, number, header);
-    return true;
+    weft_slots_show(out->slots, weft_slots_free(out->slots), header, out->slots->mark);
 }
 
 /** The next packet, if there is one: its header and where its payload lies. */
 static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *header,
                                      const void **payload)
 {
-    const weft_channel_slot_t *slot = &in->channel.slots[in->slots_taken % WEFT_SLOTS];
-    uint64_t first = atomic_load_explicit(&slot->first, memory_order_acquire);
-    if (first >> 32 != (uint32_t)(in->slots_taken + 1))
+    uint64_t first;
+    const weft_slot_t *slot = weft_slots_next(in->slots, &first);
+    if (slot == NULL)
         return false;
-    header->kind = (uint8_t)(first >> 24);
-    header->bytes = (uint32_t)first & (WEFT_CLAIMED - 1);
-    header->context = (uint32_t)slot->second;
-    header->tag = (int32_t)(uint32_t)(slot->second >> 32);
+    in->slot = slot;
+    *header = weft_slots_header(slot, first);
     *payload = slot->payload;
-    if (__builtin_expect((first & in->heeds) != 0, 0))
+    if (__builtin_expect((first & in->slots->heeds) != 0, 0))
         weft_channel_heed(in, (uint32_t)first & WEFT_MARKS);
     if (header->bytes > WEFT_SLOT_PAYLOAD) {
         uint32_t skip =
@@ -297,18 +258,19 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
  * must be woken. */
 static inline bool weft_channel_take(weft_channel_in_t *in, size_t bytes)
 {
-    in->slots_taken++;
+    weft_slots_t *slots = in->slots;
+    bool must_tell = weft_slots_must_tell(slots);
+    weft_slots_take(slots, in->slot);
     if (bytes > WEFT_SLOT_PAYLOAD) {
         uint32_t units = weft_channel_units(bytes);
         in->units_taken += units + weft_channel_skip(&in->channel, in->units_taken, units);
     }
-    if (in->slots_taken - in->slots_told < WEFT_SLOTS / WEFT_CREDIT_SHARE &&
-        in->units_taken - in->units_told < in->channel.units / WEFT_CREDIT_SHARE)
+    if (!must_tell && in->units_taken - in->units_told < in->channel.units / WEFT_CREDIT_SHARE)
         return false;
-    in->slots_told = in->slots_taken;
+    slots->told = slots->taken;
     in->units_told = in->units_taken;
     atomic_store_explicit(&in->channel.credit->units, in->units_taken, memory_order_release);
-    atomic_store_explicit(&in->channel.credit->slots, in->slots_taken, memory_order_release);
+    atomic_store_explicit(&in->channel.credit->slots, slots->taken, memory_order_release);
     return true;
 }
 

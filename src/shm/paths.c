@@ -16,7 +16,7 @@
 
 static bool is_awaiting(const weft_shm_peer_t *peer)
 {
-    return atomic_load_explicit(&peer->doorbell->is_waiting, memory_order_relaxed);
+    return atomic_load_explicit(&peer->block->doorbell.is_waiting, memory_order_relaxed);
 }
 
 static weft_path_kind_t *kind_of_message(uint64_t address, const void *to, size_t bytes)

@@ -32,6 +32,11 @@ enum {
 
 static const char key[] = "weft.shm";
 
+/* Alone in its cache line and in the one that some processors fetch with it. */
+typedef struct baton {
+    _Alignas(128) weft_slot_t slot;
+} baton_t;
+
 /* What the maker tells the others. */
 typedef struct invitation {
     uint64_t token;
@@ -71,9 +76,14 @@ static size_t slots_offset(int ranks)
     return round_up_to_page(jobs_offset(ranks) + pairs_of(ranks) * sizeof(weft_copy_job_t), PAGE);
 }
 
+static size_t batons_offset(int ranks)
+{
+    return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t);
+}
+
 static size_t data_offset(int ranks)
 {
-    return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_channel_slot_t);
+    return round_up_to_page(batons_offset(ranks) + pairs_of(ranks) * sizeof(baton_t), PAGE);
 }
 
 static size_t claims_offset(int ranks, size_t data_bytes)
@@ -373,6 +383,19 @@ void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *
     world->ranks_per_core = (segment->ranks + cores - 1) / cores;
 }
 
+/* The two ranks of a pair share the baton that stands where the lower one would send. */
+weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, int peer)
+{
+    char *base = (char *)segment->header;
+    size_t ranks = (size_t)segment->ranks, own = (size_t)rank, other = (size_t)peer;
+    weft_slot_t *slots = (weft_slot_t *)(void *)(base + slots_offset(segment->ranks));
+    baton_t *batons = (baton_t *)(void *)(base + batons_offset(segment->ranks));
+    size_t shared = own < other ? other * ranks + own : own * ranks + other;
+    return (weft_slots_pair_t){.to = slots + (other * ranks + own) * WEFT_SLOTS,
+                               .from = slots + (own * ranks + other) * WEFT_SLOTS,
+                               .baton = &batons[shared].slot};
+}
+
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender)
 {
     char *base = (char *)segment->header;
@@ -381,9 +404,7 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
     size_t data_bytes = segment->header->data_bytes, large_bytes = segment->header->large_bytes;
     char *large = base + large_offset(ranks, data_bytes) + pair * large_bytes;
     weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(ranks));
-    weft_channel_slot_t *slots = (weft_channel_slot_t *)(void *)(base + slots_offset(ranks));
     return (weft_channel_t){
-        .slots = slots + pair * WEFT_SLOTS,
         .credit = credits + pair,
         .data = base + data_offset(ranks) + pair * data_bytes,
         .claims = base + claims_offset(ranks, data_bytes) + pair * weft_claims_bytes(data_bytes),

@@ -75,6 +75,7 @@ void weft_segment_close(weft_segment_t *segment);
 void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *world);
 
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank);
+weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, int peer);
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
 /** Memory of weft_boards_bytes(), zeros at first; NULL: the segment has none. */
 void *weft_segment_boards(const weft_segment_t *segment);

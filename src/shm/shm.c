@@ -44,7 +44,7 @@ static inline void call_peer(weft_shm_peer_t *peer)
 {
     if (__builtin_expect(!peer->is_contacted, 0))
         wefti_shm_make_contact(peer);
-    weft_doorbell_ring(peer->doorbell);
+    weft_doorbell_ring(peer->endpoint.slots.doorbell);
 }
 
 static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
@@ -69,9 +69,9 @@ static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
         marks = weft_channel_finish(&peer->out, header.bytes);
     }
     weft_channel_is_filled(&peer->out, header.bytes);
-    peer->out.mark |= marks;
+    peer->endpoint.slots.mark |= marks;
     weft_channel_publish(&peer->out, header);
-    peer->out.mark &= ~marks;
+    peer->endpoint.slots.mark &= ~marks;
     call_peer(peer);
     if (weft_channel_lacks_large(&peer->out, header.bytes))
         weft_channel_take_large(&peer->out);
@@ -95,9 +95,9 @@ static __attribute__((noinline)) bool send_reserved(weft_shm_peer_t *peer, weft_
 static bool shm_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
-    if (__builtin_expect(!weft_channel_put(&peer->out, header, payload), 0))
+    if (__builtin_expect(!weft_slots_put(&endpoint->slots, header, payload), 0))
         return send_reserved(peer, header, payload);
-    weft_doorbell_ring(peer->doorbell);
+    weft_doorbell_ring(peer->endpoint.slots.doorbell);
     return true;
 }
 
@@ -171,7 +171,7 @@ static inline int drain_channel(weft_shm_peer_t *peer)
             wefti_shm.sink(peer->process, header, payload);
         taken++;
         if (weft_channel_take(&peer->in, header.bytes))
-            weft_doorbell_ring(peer->doorbell);
+            weft_doorbell_ring(peer->endpoint.slots.doorbell);
     }
     if (__builtin_expect(peer->in.channel.large == NULL && !peer->is_enlarged, 0))
         note_large_ring(peer);
@@ -240,16 +240,23 @@ static bool is_reading_best(void)
     return weft_simd_is_intel_avx512();
 }
 
+static void open_channels(weft_shm_peer_t *peer, int local_rank)
+{
+    weft_endpoint_t *endpoint = &peer->endpoint;
+    weft_slots_open(&endpoint->slots,
+                    weft_segment_slots(&wefti_shm.segment, wefti_shm.local_rank, local_rank),
+                    wefti_shm.local_rank > local_rank, &peer->block->doorbell);
+    weft_channel_t out = weft_segment_channel(&wefti_shm.segment, local_rank, wefti_shm.local_rank);
+    weft_channel_out_init(&peer->out, &out, &endpoint->slots, &endpoint->is_throttled);
+    peer->out.wants_large = weft_store_begins_large();
+    weft_channel_t in = weft_segment_channel(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
+    weft_channel_in_init(&peer->in, &in, &endpoint->slots);
+}
+
 static void open_peer(int local_rank, int process, bool can_read)
 {
     weft_shm_peer_t *peer = &wefti_shm.peers[local_rank];
-    weft_channel_t out = weft_segment_channel(&wefti_shm.segment, local_rank, wefti_shm.local_rank);
-    weft_channel_out_init(&peer->out, &out, &peer->endpoint.is_throttled);
-    peer->out.wants_large = weft_store_begins_large();
-    weft_channel_t in = weft_segment_channel(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
-    weft_channel_in_init(&peer->in, &in);
     peer->block = weft_segment_block(&wefti_shm.segment, local_rank);
-    peer->doorbell = &peer->block->doorbell;
     peer->process = process;
     peer->is_leader = wefti_shm.local_rank < local_rank;
     peer->loss.from = weft_channel_loses_from();
@@ -271,6 +278,7 @@ static void open_peer(int local_rank, int process, bool can_read)
         .is_on_host = true,
         .leaving = &peer->block->leaving,
     };
+    open_channels(peer, local_rank);
 }
 
 static int pid_of_peer(int local_rank)

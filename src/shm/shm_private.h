@@ -13,7 +13,6 @@
 typedef struct weft_shm_peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
     weft_channel_out_t out;
-    weft_doorbell_t *doorbell;
     bool is_contacted; /* it knows that we send */
     int process;
     /* endpoint.blocking_max if the last long packet between the two came from it: then it is likely
