@@ -73,7 +73,7 @@ typedef struct weft_credit {
     atomic_ullong lost_ns; /* so far, for want of a large ring */
 } weft_credit_t;
 
-_Static_assert(WEFT_CLAIMED >= WEFT_SLOT_BYTES, "marks lie above the bytes");
+_Static_assert((int)WEFT_CLAIMED >= (int)WEFT_SLOT_BYTES, "marks lie above the bytes");
 _Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");
 
 /** The shared memory of a channel, and its size. */
