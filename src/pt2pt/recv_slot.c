@@ -40,13 +40,11 @@ static __attribute__((noinline)) const weft_slot_t *await_slot(const weft_slots_
     return slot;
 }
 
-/* Is this the message, and one that no layer below has to see? */
-static inline bool is_taken_so(const weft_slots_t *slots, uint64_t first, weft_header_t header,
-                               weft_dense_message_t message, int tag)
+/* Is this the message? */
+static inline bool is_taken_so(weft_header_t header, weft_dense_message_t message, int tag)
 {
     return header.kind == WEFT_PACKET_EAGER && header.context == message.comm->context &&
-           (header.tag == tag || tag == MPI_ANY_TAG) && header.bytes <= message.bytes &&
-           header.bytes <= WEFT_SLOT_PAYLOAD && (first & slots->heeds) == 0;
+           (header.tag == tag || tag == MPI_ANY_TAG) && header.bytes <= message.bytes;
 }
 
 static inline void set_status(MPI_Status *status, int source, weft_header_t header)
@@ -71,11 +69,12 @@ bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag
         slot = await_slot(slots, &first);
     if (slot == NULL || weft_slots_must_tell(slots))
         return false;
-    weft_header_t header = weft_slots_header(slot, first);
-    if (!is_taken_so(slots, first, header, message, tag))
+    weft_header_t header = weft_slots_header(slots, slot, first);
+    if (!is_taken_so(header, message, tag) || (first & slots->heeds) != 0 ||
+        !weft_slots_hold(slots, slot, header.bytes))
         return false;
-    weft_copy_small(buf, slot->payload, header.bytes);
-    weft_slots_take(slots, slot);
+    weft_slot_read(slot, buf, header.bytes);
+    weft_slots_take(slots, slot, header.bytes);
     set_status(status, source, header);
     weft_progress_let_go();
     return true;

@@ -240,11 +240,11 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     if (slot == NULL)
         return false;
     in->slot = slot;
-    *header = weft_slots_header(slot, first);
+    *header = weft_slots_header(in->slots, slot, first);
     *payload = slot->payload;
     if (__builtin_expect((first & in->slots->heeds) != 0, 0))
         weft_channel_heed(in, (uint32_t)first & WEFT_MARKS);
-    if (header->bytes > WEFT_SLOT_PAYLOAD) {
+    if (!weft_slots_hold(in->slots, slot, header->bytes)) {
         uint32_t skip =
             weft_channel_skip(&in->channel, in->units_taken, weft_channel_units(header->bytes));
         uint32_t at = (in->units_taken + skip) & (in->channel.units - 1);
@@ -260,8 +260,8 @@ static inline bool weft_channel_take(weft_channel_in_t *in, size_t bytes)
 {
     weft_slots_t *slots = in->slots;
     bool must_tell = weft_slots_must_tell(slots);
-    weft_slots_take(slots, in->slot);
-    if (bytes > WEFT_SLOT_PAYLOAD) {
+    weft_slots_take(slots, in->slot, bytes);
+    if (!weft_slots_hold(slots, in->slot, bytes)) {
         uint32_t units = weft_channel_units(bytes);
         in->units_taken += units + weft_channel_skip(&in->channel, in->units_taken, units);
     }

@@ -32,11 +32,6 @@ enum {
 
 static const char key[] = "weft.shm";
 
-/* Alone in its cache line and in the one that some processors fetch with it. */
-typedef struct baton {
-    _Alignas(128) weft_slot_t slot;
-} baton_t;
-
 /* What the maker tells the others. */
 typedef struct invitation {
     uint64_t token;
@@ -83,7 +78,7 @@ static size_t batons_offset(int ranks)
 
 static size_t data_offset(int ranks)
 {
-    return round_up_to_page(batons_offset(ranks) + pairs_of(ranks) * sizeof(baton_t), PAGE);
+    return round_up_to_page(batons_offset(ranks) + pairs_of(ranks) * sizeof(weft_baton_t), PAGE);
 }
 
 static size_t claims_offset(int ranks, size_t data_bytes)
@@ -389,7 +384,7 @@ weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, in
     char *base = (char *)segment->header;
     size_t ranks = (size_t)segment->ranks, own = (size_t)rank, other = (size_t)peer;
     weft_slot_t *slots = (weft_slot_t *)(void *)(base + slots_offset(segment->ranks));
-    baton_t *batons = (baton_t *)(void *)(base + batons_offset(segment->ranks));
+    weft_baton_t *batons = (weft_baton_t *)(void *)(base + batons_offset(segment->ranks));
     size_t shared = own < other ? other * ranks + own : own * ranks + other;
     return (weft_slots_pair_t){.to = slots + (other * ranks + own) * WEFT_SLOTS,
                                .from = slots + (own * ranks + other) * WEFT_SLOTS,

@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-static weft_slot_t rings[2][WEFT_SLOTS], baton;
+static weft_slot_t rings[2][WEFT_SLOTS];
+static weft_baton_t baton;
 static weft_slots_t ends[2];
 static uint32_t sent[2], received[2];
 static unsigned seed = 3;
@@ -26,7 +27,7 @@ static void open_slots(uint32_t packets)
     memset(rings, 0, sizeof(rings));
     memset(&baton, 0, sizeof(baton));
     for (int i = 0; i < 2; i++) {
-        weft_slots_pair_t pair = {.to = rings[i], .from = rings[1 - i], .baton = &baton};
+        weft_slots_pair_t pair = {.to = rings[i], .from = rings[1 - i], .baton = &baton.slot};
         weft_slots_open(&ends[i], pair, i == 1, NULL);
         ends[i].sent = ends[i].taken = ends[i].told = packets;
         ends[i].limit = packets + WEFT_SLOTS;
@@ -44,7 +45,7 @@ static weft_header_t header_of(int from, uint32_t number)
 
 static bool send(int from)
 {
-    char payload[WEFT_SLOT_PAYLOAD];
+    char payload[WEFT_BATON_PAYLOAD];
     memset(payload, (int)(sent[from] + 100 * (uint32_t)from), sizeof(payload));
     bool is_out = weft_slots_put(&ends[from], header_of(from, sent[from]), payload);
     sent[from] += is_out;
@@ -59,7 +60,8 @@ static const weft_slot_t *receive(int to)
     if (slot == NULL)
         return NULL;
     uint32_t number = received[to]++;
-    weft_header_t header = weft_slots_header(slot, first), expected = header_of(1 - to, number);
+    weft_header_t header = weft_slots_header(&ends[to], slot, first),
+                  expected = header_of(1 - to, number);
     assert_int_equal(header.kind, expected.kind);
     assert_int_equal(header.bytes, expected.bytes);
     assert_int_equal(header.context, expected.context);
@@ -67,7 +69,8 @@ static const weft_slot_t *receive(int to)
     for (uint32_t i = 0; i < header.bytes; i++)
         assert_int_equal((unsigned char)slot->payload[i],
                          (unsigned char)(number + 100 * (uint32_t)(1 - to)));
-    weft_slots_take(&ends[to], slot);
+    assert_true(weft_slots_hold(&ends[to], slot, header.bytes));
+    weft_slots_take(&ends[to], slot, header.bytes);
     ends[1 - to].limit = ends[to].taken + WEFT_SLOTS;
     return slot;
 }
@@ -78,27 +81,59 @@ static void answers_pass_the_baton(void **state)
     open_slots(0);
     for (int i = 0; i < 1000; i++) {
         assert_true(send(0));
-        assert_ptr_equal(receive(1), &baton);
+        assert_ptr_equal(receive(1), &baton.slot);
         assert_null(receive(1));
         assert_true(send(1));
-        assert_ptr_equal(receive(0), &baton);
+        assert_ptr_equal(receive(0), &baton.slot);
         assert_null(receive(0));
     }
+}
+
+/* Only the baton takes more than a slot's payload. */
+static void the_baton_takes_long_packets(void **state)
+{
+    static const char payload[WEFT_BATON_PAYLOAD + 1] = {1, 2, 3, [WEFT_BATON_PAYLOAD - 1] = 4};
+    (void)state;
+    open_slots(0);
+    assert_false(weft_slots_put(&ends[1], weft_header(1, WEFT_SLOT_PAYLOAD + 1, 2, 3), payload));
+    assert_false(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD + 1, 2, 3), payload));
+    assert_true(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD, 2, 3), payload));
+    uint64_t first;
+    const weft_slot_t *slot = weft_slots_next(&ends[1], &first);
+    assert_ptr_equal(slot, &baton.slot);
+    assert_int_equal(weft_slots_header(&ends[1], slot, first).bytes, WEFT_BATON_PAYLOAD);
+    assert_true(weft_slots_hold(&ends[1], slot, WEFT_BATON_PAYLOAD));
+    assert_memory_equal((const char *)&baton + offsetof(weft_slot_t, payload), payload,
+                        WEFT_BATON_PAYLOAD);
+    weft_slots_take(&ends[1], slot, WEFT_BATON_PAYLOAD);
+    assert_true(ends[1].has_baton);
 }
 
 static void who_has_passed_it_uses_the_ring(void **state)
 {
     (void)state;
     open_slots(0);
-    assert_true(send(1)); /* the lower rank has it at first */
-    assert_true(send(0) && send(0) && send(0));
-    assert_ptr_equal(receive(0), &rings[1][0]);
-    assert_true(send(0));
-    assert_ptr_equal(receive(1), &baton);
-    for (int i = 1; i < 4; i++)
+    assert_true(send(0) && send(0) && send(0)); /* the lower rank has it at first */
+    assert_ptr_equal(receive(1), &baton.slot);
+    for (int i = 1; i < 3; i++)
         assert_ptr_equal(receive(1), &rings[0][i]);
-    assert_true(send(1));
-    assert_ptr_equal(receive(0), &baton);
+    assert_true(send(1) && send(1));
+    assert_ptr_equal(receive(0), &baton.slot);
+    assert_ptr_equal(receive(0), &rings[1][1]);
+}
+
+/* Packets that cross: who gets the baton keeps it, and tries again later. */
+static void it_rests_where_both_send_at_once(void **state)
+{
+    int passed = 0;
+    (void)state;
+    open_slots(0);
+    for (int i = 0; i < 1000; i++) {
+        assert_true(send(0) && send(1));
+        passed += receive(0) == &baton.slot;
+        passed += receive(1) == &baton.slot;
+    }
+    assert_in_range(passed, 1000 / (WEFT_BATON_KEPT + 1), 1 + 1000 / WEFT_BATON_KEPT);
 }
 
 static void a_full_ring_refuses(void **state)
@@ -148,8 +183,12 @@ static void numbers_wrap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_pass_the_baton), cmocka_unit_test(who_has_passed_it_uses_the_ring),
-        cmocka_unit_test(a_full_ring_refuses),    cmocka_unit_test(all_arrive_in_order),
+        cmocka_unit_test(answers_pass_the_baton),
+        cmocka_unit_test(the_baton_takes_long_packets),
+        cmocka_unit_test(who_has_passed_it_uses_the_ring),
+        cmocka_unit_test(it_rests_where_both_send_at_once),
+        cmocka_unit_test(a_full_ring_refuses),
+        cmocka_unit_test(all_arrive_in_order),
         cmocka_unit_test(numbers_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

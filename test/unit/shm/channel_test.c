@@ -19,7 +19,8 @@ enum {
     PACKET_MAX = DATA_BYTES / WEFT_CREDIT_SHARE,
 };
 
-static _Alignas(64) weft_slot_t ring[WEFT_SLOTS], baton;
+static _Alignas(64) weft_slot_t ring[WEFT_SLOTS];
+static weft_baton_t baton;
 static weft_credit_t credit;
 static _Alignas(64) char data[DATA_BYTES];
 static _Alignas(PAGE) char large[LARGE_BYTES];
@@ -49,8 +50,8 @@ static void open_channel(uint32_t packets)
     weft_config.STORES = "auto";
     memset(ring, 0, sizeof(ring));
     memset(&credit, 0, sizeof(credit));
-    weft_slots_open(&sender, (weft_slots_pair_t){.to = ring, .baton = &baton}, false, NULL);
-    weft_slots_open(&receiver, (weft_slots_pair_t){.from = ring, .baton = &baton}, true, NULL);
+    weft_slots_open(&sender, (weft_slots_pair_t){.to = ring, .baton = &baton.slot}, false, NULL);
+    weft_slots_open(&receiver, (weft_slots_pair_t){.from = ring, .baton = &baton.slot}, true, NULL);
     weft_channel_out_init(&out, &channel, &sender, &is_throttled);
     weft_channel_in_init(&in, &channel, &receiver);
     sender.sent = receiver.taken = receiver.told = packets;
