@@ -222,9 +222,9 @@ static inline void weft_slots_take_baton(weft_slots_t *slots, size_t bytes)
         slots->kept = WEFT_BATON_KEPT;
         return;
     }
-    const char *end = slots->baton->payload + bytes;
-    for (const char *line = (const char *)slots->baton; line < end; line += sizeof(weft_slot_t))
-        __builtin_prefetch(line, 1);
+    const char *lines = (const char *)slots->baton;
+    for (size_t at = 0; at < offsetof(weft_slot_t, payload) + bytes; at += sizeof(weft_slot_t))
+        __builtin_prefetch(lines + at, 1);
 }
 
 /** A packet of `bytes` bytes has been read, in this slot. */
