@@ -14,7 +14,7 @@
  * then the reader fetches it. So the two ranks also share one slot, the baton. Who has received the
  * last packet in it may send the next one in it: then the line, which is in the sender's cache
  * already, crosses once. The packet takes a number like all others, and its place in the ring
- * stays empty. The baton holds payloads of up to 1,008 bytes. Messages that go back and forth pass
+ * stays empty. The baton holds payloads of up to 2,032 bytes. Messages that go back and forth pass
  * it each time, and those that go one way leave it at the other end. On an Emerald Rapids two bare
  * loops take 54 to 72 ns for a message so, and 132 to 155 by rings.
  *
@@ -45,11 +45,12 @@ enum {
     /* The receiver tells the sender of the slots that it has taken at the latest when they are so
      * many. */
     WEFT_SLOTS_UNTOLD = WEFT_SLOTS / 4,
-    WEFT_BATON_BYTES = 1024,
+    WEFT_BATON_BYTES = 2048,
     WEFT_BATON_PAYLOAD = WEFT_BATON_BYTES - 64 + WEFT_SLOT_PAYLOAD,
     WEFT_BATON_BYTES_MASK = WEFT_BATON_BYTES - 1,
-    WEFT_BATON_TAKEN_SHIFT = 10, /* in its first word: packets taken:10 | bytes:10 */
-    WEFT_BATON_KEPT = 64,        /* packets for which it is not used where both send at once */
+    WEFT_BATON_TAKEN_SHIFT = 11, /* in its first word: packets taken:9 | bytes:11 */
+    WEFT_BATON_TAKEN_MASK = (1 << 9) - 1,
+    WEFT_BATON_KEPT = 64, /* packets for which it is not used where both send at once */
 };
 
 /** Of the first word of the baton: the rank with the lower number has sent what is in it. */
@@ -126,7 +127,7 @@ static inline void weft_slots_show(weft_slots_t *slots, weft_slot_t *slot, weft_
 /** In the first word of the baton: who has sent the packet, and how many of the other's it had. */
 static inline uint32_t weft_slots_baton_marks(const weft_slots_t *slots)
 {
-    return slots->side | (slots->taken & WEFT_BATON_BYTES_MASK) << WEFT_BATON_TAKEN_SHIFT;
+    return slots->side | (slots->taken & WEFT_BATON_TAKEN_MASK) << WEFT_BATON_TAKEN_SHIFT;
 }
 
 /** Is the next packet to go in the baton? */
@@ -218,7 +219,7 @@ static inline void weft_slots_take_baton(weft_slots_t *slots, size_t bytes)
     uint64_t first = atomic_load_explicit(&slots->baton->first, memory_order_relaxed);
     uint32_t unseen = slots->sent - (uint32_t)(first >> WEFT_BATON_TAKEN_SHIFT);
     slots->has_baton = true;
-    if ((unseen & WEFT_BATON_BYTES_MASK) != 0) {
+    if ((unseen & WEFT_BATON_TAKEN_MASK) != 0) {
         slots->kept = WEFT_BATON_KEPT;
         return;
     }
