@@ -45,21 +45,32 @@ static inline bool weft_goes_at_once(const weft_endpoint_t *endpoint, size_t byt
            !endpoint->is_throttled && !endpoint->has_waiting;
 }
 
+/** The endpoint to the rank `dest`; NULL: it has none yet, or something has to be done for each
+ *  message. */
+static inline weft_endpoint_t *__attribute__((always_inline))
+weft_dense_endpoint(weft_dense_message_t message, int dest)
+{
+    weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(message.comm, dest));
+    bool is_usual = endpoint != NULL && *weft_device_news == 0 && weft_traffic_watched == 0;
+    return __builtin_expect(is_usual, 1) ? endpoint : NULL;
+}
+
+static inline weft_header_t weft_dense_header(weft_dense_message_t message, int tag)
+{
+    return weft_header(WEFT_PACKET_EAGER, (uint32_t)message.bytes, message.comm->context, tag);
+}
+
 /** Send a message to the rank `dest`. Returns its endpoint, for weft_sent_create() or
  *  weft_sent_note(). NULL: nothing was done, since something is unusual, or there is no room. */
 static inline weft_endpoint_t *__attribute__((always_inline))
 weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag, bool is_blocking)
 {
-    const weft_comm_t *comm = message.comm;
-    weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, dest));
-    if (__builtin_expect(endpoint == NULL ||
-                             !weft_goes_at_once(endpoint, message.bytes, is_blocking) ||
-                             *weft_device_news != 0 || weft_traffic_watched != 0,
-                         0))
+    weft_endpoint_t *endpoint = weft_dense_endpoint(message, dest);
+    if (__builtin_expect(
+            endpoint == NULL || !weft_goes_at_once(endpoint, message.bytes, is_blocking), 0))
         return NULL;
-    weft_header_t header =
-        weft_header(WEFT_PACKET_EAGER, (uint32_t)message.bytes, comm->context, tag);
-    return __builtin_expect(endpoint->link->send(endpoint, header, buf), 1) ? endpoint : NULL;
+    bool is_out = endpoint->link->send(endpoint, weft_dense_header(message, tag), buf);
+    return __builtin_expect(is_out, 1) ? endpoint : NULL;
 }
 
 /** The same for a message of a blocking call that a slot has room for (runtime/slots.h), which goes
@@ -67,19 +78,11 @@ weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag
 static inline bool __attribute__((always_inline))
 weft_send_slot(const void *buf, weft_dense_message_t message, int dest, int tag)
 {
-    const weft_comm_t *comm = message.comm;
-    weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, dest));
-    if (__builtin_expect(endpoint == NULL || message.bytes > endpoint->blocking_max ||
-                             endpoint->obstacles != 0 || *weft_device_news != 0 ||
-                             weft_traffic_watched != 0 || weft_cancellable_sends > 0,
-                         0))
-        return false;
-    weft_header_t header =
-        weft_header(WEFT_PACKET_EAGER, (uint32_t)message.bytes, comm->context, tag);
-    if (__builtin_expect(!weft_slots_put(&endpoint->slots, header, buf), 0))
-        return false;
-    weft_doorbell_ring(endpoint->slots.doorbell);
-    return true;
+    weft_endpoint_t *endpoint = weft_dense_endpoint(message, dest);
+    bool goes = endpoint != NULL && message.bytes <= endpoint->blocking_max &&
+                endpoint->obstacles == 0 && weft_cancellable_sends == 0;
+    return __builtin_expect(goes, 1) &&
+           weft_slots_send(&endpoint->slots, weft_dense_header(message, tag), buf);
 }
 
 /** Receive a message that comes through a slot, and is there or comes in about a microsecond,

@@ -140,6 +140,8 @@ static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
 };
 /* clang-format on */
 
+_Static_assert((int)WEFT_PACKET_KINDS <= (int)WEFT_SLOT_KINDS, "a slot has room for each kind");
+
 void weft_packet_arrived(int source, weft_header_t header, const void *payload)
 {
     /* The most frequent kind takes no jump through the table, and is not in it. */

@@ -8,7 +8,7 @@
 
 /** Of the members that the layer above sets, a transport reads only `bytes`. */
 typedef struct weft_header {
-    uint8_t kind;     /* a packet kind of the layer above */
+    uint8_t kind;     /* a packet kind of the layer above, below 128 */
     uint8_t lead;     /* of the transport, on its way: bytes between this and the payload */
     uint32_t bytes;   /* of the payload, below 16 MiB */
     uint32_t context; /* of the communicator, or the low half of a request's number */

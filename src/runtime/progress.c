@@ -83,7 +83,7 @@ static int yield_limit, yield_limit_contended, quiet_yield_limit, polls_per_yiel
 static weft_contention_t contention; /* with the lock */
 static int silent;                   /* number of things that are awaited and ring no doorbell */
 static bool must_nap;
-static weft_looks_t looks = {.first = 1, .between = 1};
+static int pauses_first = 1, pauses_between = 1; /* of weft_progress_looks() */
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
 static int64_t sleep_most_ns; /* 0: until the doorbell is rung */
 
@@ -158,8 +158,8 @@ static int64_t measure_poll(void)
 static void measure_pause(void)
 {
     int64_t ns = least_ns(pause_some);
-    looks.first = times_within(ns, LOOK_FIRST_NS * PAUSES_TO_MEASURE, LOOK_FIRST_NS);
-    looks.between = times_within(ns, LOOK_BETWEEN_NS * PAUSES_TO_MEASURE, LOOK_BETWEEN_NS);
+    pauses_first = times_within(ns, LOOK_FIRST_NS * PAUSES_TO_MEASURE, LOOK_FIRST_NS);
+    pauses_between = times_within(ns, LOOK_BETWEEN_NS * PAUSES_TO_MEASURE, LOOK_BETWEEN_NS);
 }
 
 /* All ranks of a host come to the same answer, and one of them may have changed it already. */
@@ -254,8 +254,8 @@ weft_looks_t weft_progress_looks(void)
 {
     bool is_brief = weft_world.is_oversubscribed || weft_world.is_threaded ||
                     wefti_cores_are_short(&contention);
-    looks.most = is_brief ? LOOKS_SHORT : LOOKS;
-    return looks;
+    return (weft_looks_t){
+        .most = is_brief ? LOOKS_SHORT : LOOKS, .first = pauses_first, .between = pauses_between};
 }
 
 /* Also finds out whether other processes want the core. Returns how long it took. */

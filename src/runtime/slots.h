@@ -42,9 +42,7 @@ enum {
     WEFT_SLOT_PAYLOAD = 48,
     WEFT_SLOT_BYTES = 1 << 20, /* the bytes of a packet are below that; marks lie above them */
     WEFT_SLOT_KINDS = 1 << 7,  /* the kinds of packets are below that */
-    /* The receiver tells the sender of the slots that it has taken at the latest when they are so
-     * many. */
-    WEFT_SLOTS_UNTOLD = WEFT_SLOTS / 4,
+    WEFT_CREDIT_SHARE = 4, /* of a ring, which the receiver takes at most before it tells of it */
     WEFT_BATON_BYTES = 2048,
     WEFT_BATON_PAYLOAD = WEFT_BATON_BYTES - 64 + WEFT_SLOT_PAYLOAD,
     WEFT_BATON_BYTES_MASK = WEFT_BATON_BYTES - 1,
@@ -160,8 +158,7 @@ static inline void weft_slot_read(const weft_slot_t *slot, void *to, size_t byte
         weft_copy_read(to, slot->payload, bytes);
 }
 
-/** Send a packet with a payload that a slot has room for. False: there may be no free slot, which
- * the transport knows, and is always asked for the first packet. The doorbell is to be rung. */
+/* The first half of weft_slots_send(): the doorbell is to be rung. */
 static inline bool weft_slots_put(weft_slots_t *slots, weft_header_t header, const void *payload)
 {
     bool in_baton = weft_slots_use_baton(slots);
@@ -171,6 +168,16 @@ static inline bool weft_slots_put(weft_slots_t *slots, weft_header_t header, con
     weft_slot_fill(slot, payload, header.bytes);
     slots->has_baton &= !in_baton;
     weft_slots_show(slots, slot, header, in_baton ? weft_slots_baton_marks(slots) : slots->mark);
+    return true;
+}
+
+/** Send a packet with a payload that a slot has room for. False: there may be no free slot, which
+ * the transport knows, and is always asked for the first packet. */
+static inline bool weft_slots_send(weft_slots_t *slots, weft_header_t header, const void *payload)
+{
+    if (__builtin_expect(!weft_slots_put(slots, header, payload), 0))
+        return false;
+    weft_doorbell_ring(slots->doorbell);
     return true;
 }
 
@@ -202,7 +209,7 @@ static inline weft_header_t weft_slots_header(const weft_slots_t *slots, const w
 /** Is it the next packet's turn to be taken by the transport, which tells the sender? */
 static inline bool weft_slots_must_tell(const weft_slots_t *slots)
 {
-    return slots->taken + 1 - slots->told >= WEFT_SLOTS_UNTOLD;
+    return slots->taken + 1 - slots->told >= WEFT_SLOTS / WEFT_CREDIT_SHARE;
 }
 
 /** Does the payload of a packet lie in its slot? */

@@ -62,9 +62,8 @@ struct weft_endpoint {
         struct {
             bool is_throttled; /* the peer has no room for unexpected data: ask before sending */
             bool has_waiting;  /* set by the layer above: packets may wait there for room */
-            bool
-                holds_back; /* packets may be held back, to be sent with later ones or by `flush` */
-            bool is_lost;   /* set by the layer above, which sends nothing more to the peer */
+            bool holds_back;   /* packets may be held back for later ones, or for `flush` */
+            bool is_lost;      /* set by the layer above, which sends nothing more to the peer */
         };
         uint32_t obstacles; /* not 0: any of them */
     };

@@ -42,12 +42,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The receiver keeps back credits for at most a quarter of each ring (WEFT_CREDIT_SHARE), a packet
+ * takes at most a quarter of the data ring and skips less than a quarter. So a sender that waits
+ * for room always gets it. */
 enum {
     WEFT_DATA_UNIT = 64,
-    /* The receiver keeps back credits for at most a quarter of each ring, a packet takes at most a
-     * quarter of the data ring and skips less than a quarter. So a sender that waits for room
-     * always gets it. */
-    WEFT_CREDIT_SHARE = 4,
     WEFT_ENLARGE_NS = 200000, /* that is lost before a sender begins to change over */
     WEFT_SLICE_UNITS = 1024,  /* of the large ring, whose pages are touched at a time: 64 KiB */
     WEFT_IN_LARGE = 1 << 23,  /* mark of a packet after that, among its bytes */
@@ -73,6 +72,8 @@ typedef struct weft_credit {
     atomic_ullong lost_ns; /* so far, for want of a large ring */
 } weft_credit_t;
 
+_Static_assert((int)WEFT_BATON_PAYLOAD < (int)WEFT_STORE_LONG,
+               "what is measured, or stored as is best for the reader, goes through the ring");
 _Static_assert((int)WEFT_CLAIMED >= (int)WEFT_SLOT_BYTES, "marks lie above the bytes");
 _Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");
 

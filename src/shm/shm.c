@@ -94,11 +94,8 @@ static __attribute__((noinline)) bool send_reserved(weft_shm_peer_t *peer, weft_
 /* A peer that was not contacted yet gets its first packet by send_reserved(). */
 static bool shm_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
-    weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
-    if (__builtin_expect(!weft_slots_put(&endpoint->slots, header, payload), 0))
-        return send_reserved(peer, header, payload);
-    weft_doorbell_ring(peer->endpoint.slots.doorbell);
-    return true;
+    return __builtin_expect(weft_slots_send(&endpoint->slots, header, payload), 1) ||
+           send_reserved((weft_shm_peer_t *)endpoint, header, payload);
 }
 
 static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
