@@ -84,10 +84,22 @@ static inline const weft_post_t *post_of(const weft_wall_t *wall, int member, ui
     return &wall->members[member].strip->posts[number % WEFT_WALL_POSTS];
 }
 
-static inline bool is_there(const weft_wall_t *wall, int member, uint64_t number)
+static inline bool has_post(const weft_wall_t *wall, int member, uint64_t number)
 {
     return atomic_load_explicit(&post_of(wall, member, number)->number, memory_order_acquire) >=
            number;
+}
+
+/* As one of two members, in a barrier of this number or a later one. */
+static inline bool has_met(const weft_wall_t *wall, int member, uint64_t number)
+{
+    return wall->barriers != NULL &&
+           atomic_load_explicit(&wall->barriers[member], memory_order_acquire) >= number;
+}
+
+static inline bool is_there(const weft_wall_t *wall, int member, uint64_t number)
+{
+    return has_post(wall, member, number) || has_met(wall, member, number);
 }
 
 /* Somebody who waits for long: for posts of this number of the members up to `end`. */
@@ -328,11 +340,42 @@ void weft_wall_post(weft_wall_t *wall)
     ring_doorbells(wall);
 }
 
+/* Who comes first looks on until the other one has come, or has posted something else. */
+static __attribute__((noinline)) bool await_barrier(weft_wall_t *wall, int other)
+{
+    if (!weft_wall_await(wall, other, other + 1))
+        return false;
+    if (has_met(wall, other, wall->number))
+        return true;
+    weft_wall_disagree(wall, other);
+    return false;
+}
+
+bool weft_wall_meet(weft_wall_t *wall)
+{
+    int other = 1 - wall->rank;
+    uint64_t number = ++wall->number;
+    wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
+    atomic_store_explicit(&wall->barriers[wall->rank], number, memory_order_release);
+    weft_doorbell_ring(wall->members[other].doorbell);
+    if (!has_met(wall, other, number) && !await_barrier(wall, other))
+        return false;
+    wall->all_have = number;
+    return true;
+}
+
 /* ---- reading ---- */
+
+/* Of a member's post of this number, which is there. */
+static uint64_t stamp_of(const weft_wall_t *wall, int member)
+{
+    return has_post(wall, member, wall->number) ? weft_wall_post_of(wall, member)->stamp
+                                                : (uint64_t)WEFT_BARRIER << WEFT_STAMP_SHIFT;
+}
 
 void weft_wall_disagree(weft_wall_t *wall, int member)
 {
-    uint64_t its = post_of(wall, member, wall->number)->stamp, own = wall->stamp;
+    uint64_t its = stamp_of(wall, member), own = wall->stamp;
     weft_coll_t coll = (weft_coll_t)(its >> WEFT_STAMP_SHIFT);
     int error = weft_fail(
         MPI_ERR_TRUNCATE,
@@ -344,7 +387,7 @@ void weft_wall_disagree(weft_wall_t *wall, int member)
 
 bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
 {
-    uint64_t stamp = weft_wall_post_of(wall, member)->stamp;
+    uint64_t stamp = stamp_of(wall, member);
     if ((stamp ^ wall->stamp) >> WEFT_STAMP_SHIFT != 0) {
         weft_wall_disagree(wall, member);
         return false;

@@ -13,6 +13,7 @@
  * number n when all have made their post n + 1, and so its ring is used again. That is all the
  * synchronisation there is: there is no atomic read-modify-write, and nobody waits longer than the
  * collective needs. A root that broadcasts may be several posts ahead of the slowest member.
+ * A barrier of two members takes a number too, which they write elsewhere (runtime/wall_place.h).
  *
  * A post carries a stamp of the call (which collective, how many bytes), so ranks that call
  * different collectives get an error instead of each other's data.
@@ -103,6 +104,7 @@ struct weft_wall {
     int64_t lost_ns;                  /* so far */
     bool is_untouched;                /* the rings of a host's only pair, before much data; */
     int undecided;                    /* samples that may have the whole ring used afterwards */
+    atomic_ullong *barriers;          /* of two members, [2]; NULL: there are more */
     weft_wall_leader_t leader;
     weft_wall_timing_t timing;
     weft_wall_routes_t routes; /* of the first member of a pair */
@@ -303,7 +305,9 @@ static inline const void *weft_wall_known_data(const weft_wall_t *wall, int memb
 /** The same; the stamp is looked at. NULL: wall->error. */
 static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t bytes)
 {
-    if (__builtin_expect(weft_wall_post_of(wall, member)->stamp != wall->stamp, 0)) {
+    const weft_post_t *post = weft_wall_post_of(wall, member);
+    uint64_t number = atomic_load_explicit(&post->number, memory_order_relaxed);
+    if (__builtin_expect(post->stamp != wall->stamp || number != wall->number, 0)) {
         weft_wall_disagree(wall, member);
         return NULL;
     }
@@ -318,6 +322,9 @@ static inline void weft_wall_claim(const weft_wall_t *wall, int member, size_t a
     if (__builtin_expect(all > WEFT_POST_DATA && weft_wall_post_of(wall, member)->has_claims, 0))
         weft_wall_claim_lines(wall, member, data, bytes);
 }
+
+/** Do a barrier of two members. False: wall->error. */
+bool weft_wall_meet(weft_wall_t *wall);
 
 /** The bytes with which a member has stamped its post of this number, which is there: for calls
  * where this rank does not know them. False: wall->error. */

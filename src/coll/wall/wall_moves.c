@@ -60,6 +60,14 @@ static bool take_barrier(weft_wall_call_t *call)
     return is_good;
 }
 
+/* A blocking one of two members. */
+static int run_paired_barrier(weft_wall_t *wall, const weft_coll_args_t *args)
+{
+    (void)args;
+    weft_wall_meet(wall);
+    return wall->error;
+}
+
 /* ---- from one, or to one ---- */
 
 /* What would be one post goes in several, which the others read while the root writes the next: on
@@ -134,14 +142,25 @@ static bool take_gather(weft_wall_call_t *call)
 
 /* ---- a post with a piece for each member ---- */
 
+/* Of two members, the only piece is for the other one. */
+static size_t pieces_of_post(const weft_wall_t *wall)
+{
+    return wall->size == 2 ? 1 : (size_t)wall->size;
+}
+
+static size_t place_of_piece(const weft_wall_t *wall, int member, size_t part)
+{
+    return wall->size == 2 ? 0 : (size_t)member * part;
+}
+
 /* `most` bytes of each block at most go into one post, one behind the other. */
 static void divide_blocks(weft_wall_call_t *call, size_t block_bytes)
 {
     const weft_wall_t *wall = call->wall;
-    size_t size = (size_t)wall->size;
-    bool is_one = block_bytes * size <= wall->chunk;
+    size_t pieces = pieces_of_post(wall);
+    bool is_one = block_bytes * pieces <= wall->chunk;
     weft_wall_stamp(call->wall, block_bytes);
-    weft_wall_divide(call, block_bytes, is_one ? block_bytes : wall->chunk / size / 64 * 64);
+    weft_wall_divide(call, block_bytes, is_one ? block_bytes : wall->chunk / pieces / 64 * 64);
 }
 
 static bool post_pieces(const weft_wall_call_t *call)
@@ -149,14 +168,14 @@ static bool post_pieces(const weft_wall_call_t *call)
     weft_wall_t *wall = call->wall;
     size_t part = weft_wall_part_of(call, call->total), done = weft_wall_done(call);
     bool is_in_place = weft_is_in_place(call->args);
-    char *room = weft_wall_room(wall, part * (size_t)wall->size);
+    char *room = weft_wall_room(wall, part * pieces_of_post(wall));
     if (room == NULL)
         return false;
     for (int i = 0; i < wall->size; i++) {
         weft_elements_t from =
             is_in_place ? weft_wall_recv_block(call->args, i) : weft_wall_send_block(call->args, i);
         if (i != wall->rank)
-            weft_wall_pack(wall, &from, done, room + (size_t)i * part, part);
+            weft_wall_pack(wall, &from, done, room + place_of_piece(wall, i, part), part);
     }
     weft_wall_post(wall);
     return true;
@@ -166,11 +185,11 @@ static bool post_pieces(const weft_wall_call_t *call)
 static bool take_own_piece(const weft_wall_call_t *call, int member, const weft_elements_t *to)
 {
     weft_wall_t *wall = call->wall;
-    size_t part = weft_wall_part_of(call, call->total), all = part * (size_t)wall->size;
+    size_t part = weft_wall_part_of(call, call->total), all = part * pieces_of_post(wall);
     const char *data = weft_wall_data(wall, member, all);
     if (data == NULL)
         return false;
-    data += (size_t)wall->rank * part;
+    data += place_of_piece(wall, wall->rank, part);
     weft_wall_claim(wall, member, all, data, part);
     weft_wall_unpack(to, weft_wall_done(call), data, part);
     return true;
@@ -298,6 +317,13 @@ WEFT_WALL_STEPS(scatter, begin_scatter, post_scatter, take_scatter)
 WEFT_WALL_STEPS(allgather, begin_allgather, post_allgather, take_allgather)
 WEFT_WALL_STEPS(allgatherv, begin_allgatherv, post_allgatherv, take_allgatherv)
 WEFT_WALL_STEPS(alltoall, begin_alltoall, post_alltoall, take_alltoall)
+
+void weft_paired_barrier(weft_plan_t *plan, const weft_coll_args_t *args)
+{
+    weft_wall_barrier(plan, args);
+    if (args->comm->size == 2)
+        plan->on_wall = run_paired_barrier;
+}
 
 /* The same for two ranks that learn whether to take the wall. */
 #define WEFT_WALL_ROUTED(name, coll)                                                               \

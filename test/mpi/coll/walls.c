@@ -2,13 +2,17 @@
 /*
  * What walls (src/coll/wall) might get wrong: more communicators than there are walls, a root that
  * runs ahead and frees its communicator, lengths around those of a post, a chunk and a ring,
- * blocks of which only two ranks know the length, leaders of barriers that change, nonblocking
- * collectives in between, and ranks that disagree.
+ * blocks of which only two ranks know the length, barriers between them, leaders of barriers that
+ * change, nonblocking collectives in between, and ranks that disagree.
  */
 #include "expect.h"
 
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     CALLS_BEFORE_WALL = 4,
@@ -19,6 +23,8 @@ enum {
     MOST_RANKS = 16,
     LONG_USE = 120,
     LEADER_ROUNDS = 240,
+    BARRIERS = 3000,
+    STEPS_LATE = 1000,
 };
 
 static unsigned char *given, *gotten, *all, *many;
@@ -286,6 +292,55 @@ static void test_leaders(void)
     }
 }
 
+/* Barriers between other calls: two ranks make these in another place than their posts. */
+static void test_barriers(void)
+{
+    static const int lengths[] = {8, 300, 50000, 0};
+    for (int round = 0; round < LEADER_ROUNDS; round++) {
+        check_bcast(lengths[round % 4], round % expect_size);
+        for (int i = 0; i < round / 4 % 3; i++)
+            MPI_Barrier(MPI_COMM_WORLD);
+        if (round % 5 == 0)
+            check_allgather(lengths[round % 3], round);
+    }
+}
+
+/* A counter for each rank, in memory that all of them have mapped. */
+static atomic_int *map_counters(void)
+{
+    char path[] = "/tmp/weft-walls-XXXXXX";
+    size_t bytes = MOST_RANKS * sizeof(atomic_int);
+    int fd = expect_rank == 0 ? mkstemp(path) : -1;
+    if (expect_rank == 0)
+        EXPECT(ftruncate(fd, (off_t)bytes), 0);
+    MPI_Bcast(path, sizeof(path), MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (expect_rank != 0)
+        fd = open(path, O_RDWR);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (expect_rank == 0)
+        unlink(path);
+    return memory;
+}
+
+/* Nobody leaves a barrier before all have come to it, whoever comes late. */
+static void test_order(void)
+{
+    atomic_int *counters = map_counters();
+    int early = 0;
+    for (int round = 1; round <= BARRIERS; round++) {
+        for (volatile int i = 0; round % expect_size == expect_rank && i < STEPS_LATE; i++)
+            continue;
+        atomic_store_explicit(&counters[expect_rank], round, memory_order_relaxed);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < expect_size; i++)
+            early += atomic_load_explicit(&counters[i], memory_order_relaxed) < round;
+    }
+    EXPECT(early, 0);
+    munmap(counters, MOST_RANKS * sizeof(atomic_int));
+}
+
 /* After so many bytes the whole ring comes into use where loops copy. */
 static void test_long_use(void)
 {
@@ -306,6 +361,8 @@ static void test_many(void)
                 MPI_Comm_size(comms[i], &size);
                 MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comms[i]);
                 EXPECT(sum, size * one);
+                if (call % 2 == 0)
+                    MPI_Barrier(comms[i]);
             }
         }
         for (int i = 0; i < COMMS; i++)
@@ -354,6 +411,27 @@ static void test_disagreement(void)
     else
         MPI_Error_class(MPI_Scan(in, out, 1, MPI_CHAR, MPI_SUM, comm), &class);
     EXPECT(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, 1);
+    MPI_Comm_free(&comm);
+}
+
+/* One rank is in a barrier, the others in another call, after as many calls as there are places for
+ * posts, or fewer. */
+static void check_barrier_disagreement(int in_barrier, int calls_before)
+{
+    MPI_Comm comm;
+    int class, in = 1, out;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    use_wall(comm);
+    for (int i = 0; i < calls_before; i++)
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm);
+    if (expect_rank == in_barrier)
+        MPI_Error_class(MPI_Barrier(comm), &class);
+    else
+        MPI_Error_class(MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm), &class);
+    EXPECT(class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER, 1);
+    MPI_Error_class(MPI_Barrier(comm), &class);
+    EXPECT(class, MPI_ERR_OTHER);
     MPI_Comm_free(&comm);
 }
 
@@ -419,8 +497,12 @@ int main(int argc, char **argv)
     test_leaders();
     test_long_use();
     test_lengths();
+    test_barriers();
+    test_order();
     if (argc > 1) {
         test_disagreement();
+        for (int i = 0; i < 2 && expect_size > 1; i++)
+            check_barrier_disagreement(i, i * 20);
         test_unequal_disagreement();
     }
     free(given);
