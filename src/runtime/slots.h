@@ -14,9 +14,10 @@
  * then the reader fetches it. So the two ranks also share one slot, the baton. Who has received the
  * last packet in it may send the next one in it: then the line, which is in the sender's cache
  * already, crosses once. The packet takes a number like all others, and its place in the ring
- * stays empty. The baton holds payloads of up to 2,032 bytes. Messages that go back and forth pass
- * it each time, and those that go one way leave it at the other end. On an Emerald Rapids two bare
- * loops take 54 to 72 ns for a message so, and 132 to 155 by rings.
+ * stays empty. Messages that go back and forth pass it each time, and those that go one way leave
+ * it at the other end. On an Emerald Rapids two bare loops take 54 to 72 ns for a message so, and
+ * 132 to 155 by rings. It holds payloads of up to 16,496 bytes; above 2,032 where the transport
+ * finds that the two cores take lines from each other fast (baton_most).
  *
  * Where both ranks send at once, each look of one takes the line from the other. The baton says
  * how many packets its sender had, so the receiver sees that, and keeps the baton for a while.
@@ -43,13 +44,18 @@ enum {
     WEFT_SLOT_BYTES = 1 << 20, /* the bytes of a packet are below that; marks lie above them */
     WEFT_SLOT_KINDS = 1 << 7,  /* the kinds of packets are below that */
     WEFT_CREDIT_SHARE = 4, /* of a ring, which the receiver takes at most before it tells of it */
-    WEFT_BATON_BYTES = 2048,
+    WEFT_BATON_BYTES = 16384 + 128,
     WEFT_BATON_PAYLOAD = WEFT_BATON_BYTES - 64 + WEFT_SLOT_PAYLOAD,
-    WEFT_BATON_BYTES_MASK = WEFT_BATON_BYTES - 1,
-    WEFT_BATON_TAKEN_SHIFT = 11, /* in its first word: packets taken:9 | bytes:11 */
-    WEFT_BATON_TAKEN_MASK = (1 << 9) - 1,
+    WEFT_BATON_SHORT_BYTES = 2048, /* of it that are good for any two cores, */
+    WEFT_BATON_SHORT = WEFT_BATON_SHORT_BYTES - 64 + WEFT_SLOT_PAYLOAD, /* for such payloads */
+    WEFT_BATON_TAKEN_SHIFT = 15, /* in its first word: packets taken:5 | bytes:15 */
+    WEFT_BATON_BYTES_MASK = (1 << WEFT_BATON_TAKEN_SHIFT) - 1,
+    WEFT_BATON_TAKEN_MASK = (1 << 5) - 1,
     WEFT_BATON_KEPT = 64, /* packets for which it is not used where both send at once */
+    WEFT_BATON_LONG = 64, /* of so many longer ones the last one goes another way, to be measured */
 };
+
+_Static_assert((int)WEFT_BATON_PAYLOAD <= (int)WEFT_BATON_BYTES_MASK, "there are bits for it");
 
 /** Of the first word of the baton: the rank with the lower number has sent what is in it. */
 static const uint32_t WEFT_SLOT_SIDE = 1u << 31;
@@ -76,7 +82,14 @@ typedef struct weft_slots_pair {
     weft_slot_t *to;         /* [WEFT_SLOTS] */
     const weft_slot_t *from; /* [WEFT_SLOTS] */
     weft_slot_t *baton;
+    uint32_t baton_room; /* bytes of a payload that it has room for, at least WEFT_BATON_SHORT */
 } weft_slots_pair_t;
+
+/** That of a baton of so many bytes. */
+static inline uint32_t weft_baton_room(uint32_t baton_bytes)
+{
+    return baton_bytes - (uint32_t)offsetof(weft_slot_t, payload);
+}
 
 /** The slots between this rank and a peer, from this side. */
 typedef struct weft_slots {
@@ -85,6 +98,9 @@ typedef struct weft_slots {
     uint32_t mark;        /* of the next packet in the ring */
     uint32_t side;        /* of this rank: WEFT_SLOT_SIDE or 0; the peer's is the other */
     uint32_t kept;        /* packets for which the baton is not used, though this rank has it */
+    uint32_t baton_room;  /* bytes of a payload that there is room for in it, */
+    uint32_t baton_most;  /* and that may go in it */
+    uint32_t baton_long;  /* long ones that have gone in it since another one went elsewhere */
     weft_slot_t *baton;
     bool has_baton; /* it is this rank's turn to send in it */
     weft_doorbell_t *doorbell;
@@ -101,6 +117,8 @@ static inline void weft_slots_open(weft_slots_t *slots, weft_slots_pair_t pair, 
                             .from = pair.from,
                             .baton = pair.baton,
                             .side = is_higher ? 0 : WEFT_SLOT_SIDE,
+                            .baton_room = pair.baton_room,
+                            .baton_most = WEFT_BATON_SHORT,
                             .has_baton = !is_higher,
                             .doorbell = doorbell};
 }
@@ -137,19 +155,6 @@ static inline bool weft_slots_use_baton(weft_slots_t *slots)
     return false;
 }
 
-static inline bool weft_slots_have_room(size_t bytes, bool in_baton)
-{
-    return bytes <= WEFT_SLOT_PAYLOAD || (in_baton && bytes <= WEFT_BATON_PAYLOAD);
-}
-
-static inline void weft_slot_fill(weft_slot_t *slot, const void *payload, size_t bytes)
-{
-    if (__builtin_expect(bytes <= WEFT_COPY_SMALL, 1))
-        weft_copy_small(slot->payload, payload, bytes);
-    else
-        weft_copy_write(slot->payload, payload, bytes);
-}
-
 static inline void weft_slot_read(const weft_slot_t *slot, void *to, size_t bytes)
 {
     if (__builtin_expect(bytes <= WEFT_COPY_SMALL, 1))
@@ -158,23 +163,32 @@ static inline void weft_slot_read(const weft_slot_t *slot, void *to, size_t byte
         weft_copy_read(to, slot->payload, bytes);
 }
 
-/* The first half of weft_slots_send(): the doorbell is to be rung. */
+/** What the next two do with a payload of more than WEFT_COPY_SMALL bytes. */
+bool weft_slots_put_long(weft_slots_t *slots, weft_header_t header, const void *payload);
+bool weft_slots_send_long(weft_slots_t *slots, weft_header_t header, const void *payload);
+
+/** The first half of weft_slots_send(): the doorbell is to be rung. */
 static inline bool weft_slots_put(weft_slots_t *slots, weft_header_t header, const void *payload)
 {
+    if (__builtin_expect(header.bytes > WEFT_COPY_SMALL, 0))
+        return weft_slots_put_long(slots, header, payload);
     bool in_baton = weft_slots_use_baton(slots);
-    if (slots->sent == slots->limit || !weft_slots_have_room(header.bytes, in_baton))
+    if (slots->sent == slots->limit || (!in_baton && header.bytes > WEFT_SLOT_PAYLOAD))
         return false;
     weft_slot_t *slot = in_baton ? slots->baton : weft_slots_free(slots);
-    weft_slot_fill(slot, payload, header.bytes);
+    weft_copy_small(slot->payload, payload, header.bytes);
     slots->has_baton &= !in_baton;
     weft_slots_show(slots, slot, header, in_baton ? weft_slots_baton_marks(slots) : slots->mark);
     return true;
 }
 
 /** Send a packet with a payload that a slot has room for. False: there may be no free slot, which
- * the transport knows, and is always asked for the first packet. */
+ * the transport knows, and is always asked for the first packet. Longer payloads go by a call that
+ * is the last one here, so nothing has to be kept for it where the payload is short. */
 static inline bool weft_slots_send(weft_slots_t *slots, weft_header_t header, const void *payload)
 {
+    if (__builtin_expect(header.bytes > WEFT_COPY_SMALL, 0))
+        return weft_slots_send_long(slots, header, payload);
     if (__builtin_expect(!weft_slots_put(slots, header, payload), 0))
         return false;
     weft_doorbell_ring(slots->doorbell);
@@ -215,7 +229,7 @@ static inline bool weft_slots_must_tell(const weft_slots_t *slots)
 /** Does the payload of a packet lie in its slot? */
 static inline bool weft_slots_hold(const weft_slots_t *slots, const weft_slot_t *slot, size_t bytes)
 {
-    return weft_slots_have_room(bytes, slot == slots->baton);
+    return bytes <= WEFT_SLOT_PAYLOAD || slot == slots->baton;
 }
 
 /** The baton has come, with `bytes` bytes. If its sender had all packets of this rank, an answer in

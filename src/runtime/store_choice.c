@@ -137,6 +137,13 @@ bool weft_store_is_keen(const weft_store_choice_t *choice)
            (choice->is_try || choice->settling > 0 || choice->apart == APART_FIRST);
 }
 
+bool weft_store_is_near(const weft_store_choice_t *choice)
+{
+    if (choice->ways == 0)
+        return choice->way == WEFT_STORE_CACHED;
+    return choice->cached > 0 && choice->cached <= SLOW_CACHED;
+}
+
 /* Is the memory as the way leaves it? Samples before that do not count. */
 static bool has_settled(weft_store_choice_t *choice, size_t bytes)
 {
@@ -158,6 +165,8 @@ void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t
     if (choice->samples == 0 || sum < choice->least)
         choice->least = sum;
     if (++choice->samples == SAMPLES) {
+        if (choice->way == WEFT_STORE_CACHED)
+            choice->cached = choice->least;
         if (choice->is_try)
             end_try(choice);
         else

@@ -70,6 +70,7 @@ typedef struct weft_store_choice {
     weft_store_t held;           /* this one goes on, which took */
     float usual;                 /* so much, ns per KiB of both copies, in its last round */
     size_t bytes, next_try, gap; /* stored so far; at which the next try begins */
+    float cached;                /* the same of data that were cached; 0: it is not known */
     int samples;                 /* of this round or try; */
     float least;                 /* of the fastest of them, as `usual` */
 } weft_store_choice_t;
@@ -102,6 +103,10 @@ static inline bool weft_store_is_sample(weft_store_choice_t *choice)
 
 /** Are samples to be close together, since little is known, or since a try costs time? */
 bool weft_store_is_keen(const weft_store_choice_t *choice);
+
+/** Are cached data fast, whatever is the fastest in this memory? Not between far cores, nor before
+ * it is known. */
+bool weft_store_is_near(const weft_store_choice_t *choice);
 
 /** The packet that was measured cost so much; this may change the way. `bytes`: that were stored
  * since the last such call. */

@@ -16,10 +16,12 @@ static void open_stores(weft_channel_out_t *out)
                           nontemporal = 1u << WEFT_STORE_NONTEMPORAL;
     size_t lap = (size_t)out->channel.units * WEFT_DATA_UNIT;
     bool lacks_large = out->channel.large != NULL;
+    float usual = out->stores[0].cached; /* the cores are where they were */
     for (int i = 0; i < WEFT_STORE_LONGEST; i++)
         weft_store_open(&out->stores[i], cached | claimed | nontemporal, lap);
     weft_store_open(&out->stores[WEFT_STORE_LONGEST], lacks_large ? cached : cached | nontemporal,
                     lap);
+    out->stores[0].cached = usual;
     if (weft_store_suits_caches())
         expect_cached(out);
 }
@@ -142,6 +144,14 @@ void weft_channel_refresh(weft_channel_out_t *out)
 
 /* ---- how data are stored ---- */
 
+/* Long payloads go in the baton, too, between near cores: not where a line takes long, and comes
+ * faster through memory. */
+static void allow_long_baton(weft_channel_out_t *out)
+{
+    bool is_near = weft_store_is_near(&out->stores[0]);
+    out->slots->baton_most = is_near ? out->slots->baton_room : WEFT_BATON_SHORT;
+}
+
 /* Has the receiver shown what reading the packet took that was measured last? */
 static bool take_cost(weft_channel_out_t *out)
 {
@@ -194,6 +204,7 @@ uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes)
 {
     uint32_t marks = out->sample_mark, lines = weft_channel_units(bytes);
     out->sample_mark = 0;
+    allow_long_baton(out);
     if (weft_channel_choice(out, bytes)->way != WEFT_STORE_CLAIMED)
         return marks;
     uint32_t at = (out->units_sent + out->reserved_units - lines) & (out->channel.units - 1);

@@ -72,7 +72,7 @@ typedef struct weft_credit {
     atomic_ullong lost_ns; /* so far, for want of a large ring */
 } weft_credit_t;
 
-_Static_assert((int)WEFT_BATON_PAYLOAD < (int)WEFT_STORE_LONG,
+_Static_assert((int)WEFT_BATON_SHORT < (int)WEFT_STORE_LONG,
                "what is measured, or stored as is best for the reader, goes through the ring");
 _Static_assert((int)WEFT_CLAIMED >= (int)WEFT_SLOT_BYTES, "marks lie above the bytes");
 _Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");

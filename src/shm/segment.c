@@ -71,14 +71,10 @@ static size_t slots_offset(int ranks)
     return round_up_to_page(jobs_offset(ranks) + pairs_of(ranks) * sizeof(weft_copy_job_t), PAGE);
 }
 
-static size_t batons_offset(int ranks)
-{
-    return slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t);
-}
-
 static size_t data_offset(int ranks)
 {
-    return round_up_to_page(batons_offset(ranks) + pairs_of(ranks) * sizeof(weft_baton_t), PAGE);
+    return round_up_to_page(
+        slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t), PAGE);
 }
 
 static size_t claims_offset(int ranks, size_t data_bytes)
@@ -86,14 +82,33 @@ static size_t claims_offset(int ranks, size_t data_bytes)
     return data_offset(ranks) + pairs_of(ranks) * data_bytes;
 }
 
+static size_t batons_offset(int ranks, size_t data_bytes)
+{
+    return round_up_to_page(
+        claims_offset(ranks, data_bytes) + pairs_of(ranks) * weft_claims_bytes(data_bytes), PAGE);
+}
+
+/* Each pair shares one, whichever of the two asks. */
+static size_t baton_index(size_t one, size_t other)
+{
+    size_t higher = one > other ? one : other, lower = one < other ? one : other;
+    return higher * (higher + 1) / 2 + lower;
+}
+
+static size_t behind_batons(int ranks, size_t data_bytes, size_t baton_bytes)
+{
+    return batons_offset(ranks, data_bytes) + baton_index((size_t)ranks, 0) * baton_bytes;
+}
+
+/* Of a file. Short batons, as all of it takes memory. */
 static size_t segment_bytes(int ranks, size_t data_bytes)
 {
-    return claims_offset(ranks, data_bytes) + pairs_of(ranks) * weft_claims_bytes(data_bytes);
+    return behind_batons(ranks, data_bytes, WEFT_BATON_SHORT_BYTES);
 }
 
 static size_t large_offset(int ranks, size_t data_bytes)
 {
-    return round_up_to_page(segment_bytes(ranks, data_bytes), PAGE);
+    return round_up_to_page(behind_batons(ranks, data_bytes, WEFT_BATON_BYTES), PAGE);
 }
 
 static size_t large_claims_offset(int ranks, size_t data_bytes, size_t large_bytes)
@@ -226,6 +241,7 @@ static int invite_others(const weft_world_t *world, int fd, size_t data_bytes,
     out->header->data_bytes = (uint32_t)data_bytes;
     out->header->large_bytes =
         invitation->has_name ? 0 : (uint32_t)large_bytes_for(world->local_size);
+    out->header->baton_bytes = invitation->has_name ? WEFT_BATON_SHORT_BYTES : WEFT_BATON_BYTES;
     out->header->wall_ring_bytes =
         invitation->has_name ? 0 : (uint32_t)wall_ring_bytes_for(world->local_size);
     err = world->wireup->put(key, invitation, sizeof(*invitation));
@@ -378,17 +394,18 @@ void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *
     world->ranks_per_core = (segment->ranks + cores - 1) / cores;
 }
 
-/* The two ranks of a pair share the baton that stands where the lower one would send. */
 weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, int peer)
 {
+    const weft_segment_header_t *header = segment->header;
     char *base = (char *)segment->header;
     size_t ranks = (size_t)segment->ranks, own = (size_t)rank, other = (size_t)peer;
     weft_slot_t *slots = (weft_slot_t *)(void *)(base + slots_offset(segment->ranks));
-    weft_baton_t *batons = (weft_baton_t *)(void *)(base + batons_offset(segment->ranks));
-    size_t shared = own < other ? other * ranks + own : own * ranks + other;
-    return (weft_slots_pair_t){.to = slots + (other * ranks + own) * WEFT_SLOTS,
-                               .from = slots + (own * ranks + other) * WEFT_SLOTS,
-                               .baton = &batons[shared].slot};
+    char *batons = base + batons_offset(segment->ranks, header->data_bytes);
+    return (weft_slots_pair_t){
+        .to = slots + (other * ranks + own) * WEFT_SLOTS,
+        .from = slots + (own * ranks + other) * WEFT_SLOTS,
+        .baton = (weft_slot_t *)(void *)(batons + baton_index(own, other) * header->baton_bytes),
+        .baton_room = weft_baton_room(header->baton_bytes)};
 }
 
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender)

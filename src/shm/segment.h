@@ -2,10 +2,12 @@
 /*
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
- *   | header | rank blocks [n] | credits | copy jobs | slots | data | large rings | boards | walls
+ *   | header | rank blocks [n] | credits | copy jobs | slots | data | batons | large rings | boards
+ *   | walls
  *
- * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender]. Large rings, the
- * boards of runtime/meeting.h and the walls of runtime/wall_place.h exist in a memfd only.
+ * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender], and there is a
+ * baton for each pair. Large rings, the boards of runtime/meeting.h and the walls of
+ * runtime/wall_place.h exist in a memfd only.
  *
  * The segment is sparse: a page costs memory only when a pair of ranks uses it. By default it is a
  * memfd that the others open through /proc, so the size of /dev/shm does not matter and no name can
@@ -31,6 +33,7 @@ typedef struct weft_segment_header {
     uint64_t token;             /* random, of this job */
     uint32_t data_bytes;        /* of each data ring; a power of two */
     uint32_t large_bytes;       /* of each large ring; a power of two, or 0: there are none */
+    uint32_t baton_bytes;       /* of each baton */
     uint32_t wall_ring_bytes;   /* of each ring of a wall; 0: there are no walls */
     atomic_uint attached;       /* ranks that have the segment */
     atomic_uint noted;          /* weft_world.noted */

@@ -153,6 +153,14 @@ static __attribute__((noinline)) void sink_marked(weft_shm_peer_t *peer, weft_he
         weft_channel_show_cost(&peer->in, header.bytes, ns);
 }
 
+/* A long packet has come: the peer probably waits for another one, which goes in the baton, or else
+ * in pieces. */
+static void expect_answer(weft_shm_peer_t *peer)
+{
+    bool is_short = peer->endpoint.slots.baton_most == WEFT_BATON_SHORT;
+    peer->endpoint.blocking_max = is_short ? peer->answer_max : peer->endpoint.eager_max;
+}
+
 static inline int drain_channel(weft_shm_peer_t *peer)
 {
     weft_header_t header;
@@ -160,7 +168,7 @@ static inline int drain_channel(weft_shm_peer_t *peer)
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
         if (__builtin_expect(header.bytes >= WEFT_STORE_LONG, 0))
-            peer->endpoint.blocking_max = peer->answer_max;
+            expect_answer(peer);
         bool is_of_loss = weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged;
         if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
             sink_marked(peer, header, payload, is_of_loss);

@@ -101,6 +101,50 @@ static void answer_each_other(void)
     MPI_Type_free(&every_other);
 }
 
+/* Whoever has the turn; the receiver waits in one of three ways, and looks first in some rounds. */
+static void receive_in_turn(int other, int bytes, int round)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int count;
+    if (round % 3 == 0)
+        MPI_Probe(other, TAG, MPI_COMM_WORLD, &status);
+    if (round % 3 == 1) {
+        MPI_Irecv(in, MOST, MPI_BYTE, other, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, &status);
+    } else {
+        MPI_Recv(in, MOST, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &status);
+    }
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    EXPECT(count, bytes);
+    EXPECT(status.MPI_TAG, TAG);
+    expect_data_of(other, bytes, round);
+}
+
+/* Lengths around those of one line, and of the shared place that near ranks use once it is known
+ * that they are (runtime/slots.h); now and then both send at once. */
+static void pass_back_and_forth(void)
+{
+    static const int lengths[] = {0,    48,   49,   64,    65,    2032,  2033, 2048,
+                                  4096, 8191, 8192, 16384, 16496, 16497, 17000};
+    int other = expect_rank ^ 1, count = sizeof(lengths) / sizeof(lengths[0]);
+    if (other >= expect_size)
+        return;
+    for (int round = 0; round < TESTS; round++) {
+        int is_late = round > TESTS / 3, both = is_late && round % 31 == 0;
+        int bytes = is_late ? lengths[round % count] : 4096, sends = (expect_rank ^ round) & 1;
+        MPI_Request request = MPI_REQUEST_NULL;
+        fill(out[0], bytes, round);
+        if (both)
+            MPI_Isend(out[0], bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD, &request);
+        else if (sends)
+            MPI_Send(out[0], bytes, MPI_BYTE, other, TAG, MPI_COMM_WORLD);
+        if (both || !sends)
+            receive_in_turn(other, bytes, round);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 /* No rank receives before it has sent. A short one between two others keeps its place. */
 static void send_before_receiving(void)
 {
@@ -253,6 +297,7 @@ int main(int argc, char **argv)
     exchange_around_the_ring();
     pass_around_the_ring();
     answer_each_other();
+    pass_back_and_forth();
     if (is_unasked) {
         send_before_receiving();
         send_before_a_barrier();

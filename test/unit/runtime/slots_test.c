@@ -27,7 +27,10 @@ static void open_slots(uint32_t packets)
     memset(rings, 0, sizeof(rings));
     memset(&baton, 0, sizeof(baton));
     for (int i = 0; i < 2; i++) {
-        weft_slots_pair_t pair = {.to = rings[i], .from = rings[1 - i], .baton = &baton.slot};
+        weft_slots_pair_t pair = {.to = rings[i],
+                                  .from = rings[1 - i],
+                                  .baton = &baton.slot,
+                                  .baton_room = WEFT_BATON_PAYLOAD};
         weft_slots_open(&ends[i], pair, i == 1, NULL);
         ends[i].sent = ends[i].taken = ends[i].told = packets;
         ends[i].limit = packets + WEFT_SLOTS;
@@ -95,7 +98,10 @@ static void the_baton_takes_long_packets(void **state)
     static const char payload[WEFT_BATON_PAYLOAD + 1] = {1, 2, 3, [WEFT_BATON_PAYLOAD - 1] = 4};
     (void)state;
     open_slots(0);
-    assert_false(weft_slots_put(&ends[1], weft_header(1, WEFT_SLOT_PAYLOAD + 1, 2, 3), payload));
+    for (uint32_t bytes = WEFT_SLOT_PAYLOAD + 1; bytes < 2 * WEFT_SLOT_PAYLOAD; bytes++)
+        assert_false(weft_slots_put(&ends[1], weft_header(1, bytes, 2, 3), payload));
+    assert_false(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_SHORT + 1, 2, 3), payload));
+    ends[0].baton_most = WEFT_BATON_PAYLOAD; /* the cores are near */
     assert_false(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD + 1, 2, 3), payload));
     assert_true(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD, 2, 3), payload));
     uint64_t first;
@@ -107,6 +113,37 @@ static void the_baton_takes_long_packets(void **state)
                         WEFT_BATON_PAYLOAD);
     weft_slots_take(&ends[1], slot, WEFT_BATON_PAYLOAD);
     assert_true(ends[1].has_baton);
+}
+
+/* Back and forth; returns how many went in the baton before one was refused. */
+static int pass_until_refused(uint32_t bytes, int most)
+{
+    static const char payload[WEFT_BATON_PAYLOAD];
+    for (int i = 0; i < most; i++) {
+        uint64_t first;
+        if (!weft_slots_put(&ends[i % 2], weft_header(1, bytes, 2, 3), payload))
+            return i;
+        const weft_slot_t *slot = weft_slots_next(&ends[1 - i % 2], &first);
+        assert_ptr_equal(slot, &baton.slot);
+        weft_slots_take(&ends[1 - i % 2], slot, bytes);
+        ends[i % 2].limit++;
+    }
+    return most;
+}
+
+/* So the transport can measure it. */
+static void a_long_packet_goes_elsewhere_now_and_then(void **state)
+{
+    enum { SHORT = 1000 };
+    (void)state;
+    open_slots(0);
+    assert_int_equal(pass_until_refused(WEFT_BATON_SHORT, SHORT), SHORT);
+    for (int i = 0; i < 3; i++) {
+        ends[0].baton_most = ends[1].baton_most = WEFT_BATON_PAYLOAD;
+        assert_int_equal(pass_until_refused(WEFT_BATON_SHORT + 1, SHORT), 2 * WEFT_BATON_LONG);
+        assert_int_equal(ends[0].baton_most, WEFT_BATON_SHORT);
+        assert_int_equal(pass_until_refused(WEFT_BATON_SHORT, SHORT), SHORT);
+    }
 }
 
 static void who_has_passed_it_uses_the_ring(void **state)
@@ -185,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_pass_the_baton),
         cmocka_unit_test(the_baton_takes_long_packets),
+        cmocka_unit_test(a_long_packet_goes_elsewhere_now_and_then),
         cmocka_unit_test(who_has_passed_it_uses_the_ring),
         cmocka_unit_test(it_rests_where_both_send_at_once),
         cmocka_unit_test(a_full_ring_refuses),

@@ -122,6 +122,22 @@ static void without_need_nothing_else_is_tried(void **state)
     keeps_to(&far_pair, WEFT_STORE_NONTEMPORAL);
 }
 
+/* It is not known at first, and it is told whichever way is the best. */
+static void near_cores_are_told(void **state)
+{
+    (void)state;
+    assert_false(weft_store_is_near(&choice));
+    send(1000, &near_pair, WEFT_STORE_CLAIMED);
+    assert_int_equal(choice.way, WEFT_STORE_CLAIMED);
+    assert_true(weft_store_is_near(&choice));
+    for (int i = 0; i < 4; i++) {
+        send(10000, &far_pair, WEFT_STORE_NONTEMPORAL);
+        assert_false(weft_store_is_near(&choice));
+        send(20000, &near_pair, WEFT_STORE_CLAIMED);
+        assert_true(weft_store_is_near(&choice));
+    }
+}
+
 static void cores_may_move(void **state)
 {
     (void)state;
@@ -191,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup(near_readers_claim_lines_of_a_small_ring, open_choice),
         cmocka_unit_test_setup(near_readers_get_cached_data_of_a_large_ring, open_choice),
         cmocka_unit_test_setup(without_need_nothing_else_is_tried, open_choice),
+        cmocka_unit_test_setup(near_cores_are_told, open_choice),
         cmocka_unit_test_setup(cores_may_move, open_choice),
         cmocka_unit_test_setup(an_even_pair_is_left_alone, open_choice),
         cmocka_unit_test_setup(disturbances_change_nothing, open_choice),

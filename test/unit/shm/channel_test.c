@@ -50,8 +50,14 @@ static void open_channel(uint32_t packets)
     weft_config.STORES = "auto";
     memset(ring, 0, sizeof(ring));
     memset(&credit, 0, sizeof(credit));
-    weft_slots_open(&sender, (weft_slots_pair_t){.to = ring, .baton = &baton.slot}, false, NULL);
-    weft_slots_open(&receiver, (weft_slots_pair_t){.from = ring, .baton = &baton.slot}, true, NULL);
+    weft_slots_open(
+        &sender,
+        (weft_slots_pair_t){.to = ring, .baton = &baton.slot, .baton_room = WEFT_BATON_PAYLOAD},
+        false, NULL);
+    weft_slots_open(
+        &receiver,
+        (weft_slots_pair_t){.from = ring, .baton = &baton.slot, .baton_room = WEFT_BATON_PAYLOAD},
+        true, NULL);
     weft_channel_out_init(&out, &channel, &sender, &is_throttled);
     weft_channel_in_init(&in, &channel, &receiver);
     sender.sent = receiver.taken = receiver.told = packets;
@@ -293,18 +299,46 @@ static void test_claims(void **state)
     }
 }
 
+static void pass_long(uint32_t number)
+{
+    static char payload[WEFT_STORE_LONG];
+    char *to = weft_channel_reserve(&out, sizeof(payload));
+    assert_non_null(to);
+    weft_channel_store(&out, to, payload, sizeof(payload));
+    sender.mark = weft_channel_finish(&out, sizeof(payload));
+    weft_channel_publish(&out, weft_header(1, sizeof(payload), number, 3));
+    weft_header_t header;
+    const void *found;
+    assert_true(weft_channel_peek(&in, &header, &found));
+    if (in.is_measured) /* cores that are very near, or very far */
+        weft_channel_show_cost(&in, sizeof(payload), number < 1000 ? 1 : 1000000);
+    weft_channel_take(&in, header.bytes);
+}
+
+/* The baton takes long payloads once the cores are known to be near, and as long as they are. */
+static void test_long_baton(void **state)
+{
+    uint32_t number = 0;
+    (void)state;
+    open_channel(0);
+    out.channel.large = NULL;
+    weft_store_expect_cached(&out.stores[0]);
+    for (pass_long(number); number < 1000; pass_long(++number))
+        assert_true(number > 4 || sender.baton_most == WEFT_BATON_SHORT);
+    assert_int_equal(sender.baton_most, WEFT_BATON_PAYLOAD);
+    while (sender.baton_most == WEFT_BATON_PAYLOAD && number < 100000)
+        pass_long(++number);
+    assert_int_equal(sender.baton_most, WEFT_BATON_SHORT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_order),
-        cmocka_unit_test(test_wrap_of_numbers),
-        cmocka_unit_test(test_large_ring),
-        cmocka_unit_test(test_much_lost),
-        cmocka_unit_test(test_slow_sender),
-        cmocka_unit_test(test_no_large_ring),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_claims),
-        cmocka_unit_test(test_large_ring_taken),
+        cmocka_unit_test(test_in_order),    cmocka_unit_test(test_wrap_of_numbers),
+        cmocka_unit_test(test_large_ring),  cmocka_unit_test(test_much_lost),
+        cmocka_unit_test(test_slow_sender), cmocka_unit_test(test_no_large_ring),
+        cmocka_unit_test(test_full),        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_long_baton),  cmocka_unit_test(test_large_ring_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
