@@ -92,10 +92,11 @@ int PMPI_Send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int des
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     weft_dense_message_t message;
-    if (__builtin_expect(weft_world.is_plain && weft_is_dense_message(&user, false, &message) &&
-                             weft_send_slot(buf, message, dest, tag),
-                         1))
-        return MPI_SUCCESS;
+    if (__builtin_expect(weft_world.is_plain && weft_is_dense_message(&user, false, &message), 1)) {
+        weft_slots_t *slots = weft_dense_slots(message, dest);
+        if (__builtin_expect(slots != NULL, 1))
+            return weft_slots_send_now(slots, weft_dense_header(message, tag), buf);
+    }
     const weft_user_message_t copy = user;
     return send_standard(&copy);
 }
@@ -294,10 +295,7 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
         const weft_user_message_t copy = user;
         return recv_blocking("MPI_Recv", &copy, status);
     }
-    if (weft_recv_slot(buf, message, source, tag, status))
-        return weft_end_dense("MPI_Recv", message.comm, MPI_SUCCESS);
-    weft_request_t *begun = weft_recv_dense(buf, message, source, tag, true);
-    int err = begun == NULL ? MPI_ERR_NO_MEM : weft_request_finish(begun, status);
+    int err = weft_recv_here(buf, message, source, tag, status);
     return weft_end_dense("MPI_Recv", message.comm, err);
 }
 

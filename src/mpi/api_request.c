@@ -4,12 +4,20 @@
 
 #include "mpi/request_list.h"
 #include "stream/enqueue.h"
+#include "pt2pt/dense.h"
 #include "pt2pt/pt2pt.h"
 #include "object/grequest.h"
 #include "object/returned_error.h"
 #include "runtime/progress.h"
 #include "base/fail.h"
 #include "mpix.h"
+
+static inline void await_request(weft_request_t *request)
+{
+    if (!request->is_complete)
+        weft_recv_look(request);
+    weft_request_wait(request);
+}
 
 /* ---- one request ---- */
 
@@ -99,7 +107,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
         weft_give_empty_status(status);
     if (request != NULL) {
         if (request->is_active)
-            weft_request_wait(request);
+            await_request(request);
         err = collect_request(&call, request, handle, status);
     }
     return weft_call_end(&call, err);
@@ -184,7 +192,7 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
     for (int i = 0; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
         if (request != NULL && request->is_active)
-            weft_request_wait(request);
+            await_request(request);
         if (collect_one_of_many(&call, request, &handles[i], weft_status_at(statuses, i)) !=
             MPI_SUCCESS)
             failed = MPI_ERR_IN_STATUS;

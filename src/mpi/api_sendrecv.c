@@ -46,6 +46,28 @@ static int check_exchange(weft_call_t *call, const user_exchange_t *user, weft_s
     return MPI_SUCCESS;
 }
 
+/* Where the message to send goes out at once, through a slot, what is left is to receive: in place
+ * too, since it has been copied. False: nothing was done. */
+static inline bool __attribute__((always_inline))
+exchange_dense(const char *name, const user_exchange_t *user, MPI_Status *status, int *result)
+{
+    weft_dense_message_t sent, message;
+    if (__builtin_expect(!weft_begin_dense(&user->send, false, &sent), 0))
+        return false;
+    weft_slots_t *slots = weft_is_dense_message(&user->recv, true, &message)
+                              ? weft_dense_slots(sent, user->send.peer)
+                              : NULL;
+    if (slots == NULL) {
+        weft_unlock();
+        return false;
+    }
+    weft_slots_send_now(slots, weft_dense_header(sent, user->send.tag), user->send.buf);
+    void *to = (void *)user->recv.buf;
+    int source = user->recv.peer, tag = user->recv.tag;
+    *result = weft_end_dense(name, message.comm, weft_recv_here(to, message, source, tag, status));
+    return true;
+}
+
 static int exchange(const char *name, const user_exchange_t *user, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin(name);
@@ -93,7 +115,11 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 {
     user_exchange_t user = {.send = {sendbuf, sendcount, sendtype, dest, sendtag, comm},
                             .recv = {recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    return exchange("MPI_Sendrecv", &user, status);
+    int result;
+    if (exchange_dense("MPI_Sendrecv", &user, status, &result))
+        return result;
+    const user_exchange_t copy = user;
+    return exchange("MPI_Sendrecv", &copy, status);
 }
 
 /** Sends the message in buf and receives another one into the same place (section 3.10).
@@ -115,7 +141,11 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
     user_exchange_t user = {.send = {buf, count, datatype, dest, sendtag, comm},
                             .recv = {buf, count, datatype, source, recvtag, comm},
                             .is_replace = true};
-    return exchange("MPI_Sendrecv_replace", &user, status);
+    int result;
+    if (exchange_dense("MPI_Sendrecv_replace", &user, status, &result))
+        return result;
+    const user_exchange_t copy = user;
+    return exchange("MPI_Sendrecv_replace", &copy, status);
 }
 
 /** Starts to send a message and to receive another one, and returns at once (section 3.10). The one

@@ -128,6 +128,17 @@ weft_is_dense_message(const weft_user_message_t *user, bool is_recv, weft_dense_
     return true;
 }
 
+/** Receive a message that is one run, in a blocking call. Returns its error, which may have a
+ * text. */
+static inline int weft_recv_here(void *buf, weft_dense_message_t message, int source, int tag,
+                                 MPI_Status *status)
+{
+    if (weft_recv_slot(buf, message, source, tag, status))
+        return MPI_SUCCESS;
+    weft_request_t *begun = weft_recv_dense(buf, message, source, tag, true);
+    return begun == NULL ? MPI_ERR_NO_MEM : weft_request_finish(begun, status);
+}
+
 /** Is the message such a one, and is there nothing that the call would have to do first? Then the
  * call goes on to weft_end_dense(). False: nothing was done, and the long way does all in its
  * order. */

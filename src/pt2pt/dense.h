@@ -73,16 +73,17 @@ weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag
     return __builtin_expect(is_out, 1) ? endpoint : NULL;
 }
 
-/** The same for a message of a blocking call that a slot has room for (runtime/slots.h), which goes
- *  without a call of the transport. Leaves nothing to do. False: nothing was done. */
-static inline bool __attribute__((always_inline))
-weft_send_slot(const void *buf, weft_dense_message_t message, int dest, int tag)
+/** The slots that such a message of a blocking call can go through by weft_slots_send_now(),
+ * without a call of the transport; nothing is to be noted then. NULL: something is unusual, or
+ * there is no room. */
+static inline weft_slots_t *__attribute__((always_inline))
+weft_dense_slots(weft_dense_message_t message, int dest)
 {
     weft_endpoint_t *endpoint = weft_dense_endpoint(message, dest);
     bool goes = endpoint != NULL && message.bytes <= endpoint->blocking_max &&
-                endpoint->obstacles == 0 && weft_cancellable_sends == 0;
-    return __builtin_expect(goes, 1) &&
-           weft_slots_send(&endpoint->slots, weft_dense_header(message, tag), buf);
+                endpoint->obstacles == 0 && weft_cancellable_sends == 0 &&
+                weft_slots_have_room(&endpoint->slots, message.bytes);
+    return __builtin_expect(goes, 1) ? &endpoint->slots : NULL;
 }
 
 /** Receive a message that comes through a slot, and is there or comes in about a microsecond,
@@ -90,6 +91,10 @@ weft_send_slot(const void *buf, weft_dense_message_t message, int dest, int tag)
  *  MPI_ANY_SOURCE. False: nothing was done. */
 bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag,
                     MPI_Status *status);
+
+/** Before a wait for `request`: where that is a receive that waits for a message through a slot,
+ *  look there for about a microsecond, and receive what comes. It may not be complete then. */
+void weft_recv_look(weft_request_t *request);
 
 /** Begin to receive a message of at most so many bytes, from the rank `source` or MPI_ANY_SOURCE.
  *  is_blocking: the caller waits for it, and no program can cancel it.

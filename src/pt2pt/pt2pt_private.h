@@ -326,6 +326,10 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
 /** The same for an EAGER. */
 void wefti_recv_eager(int source, weft_header_t header, const void *payload);
 
+/** The process that a receive of the short way waits for a message from; MPI_ANY_SOURCE: it may be
+ *  any one, or the request is another one. */
+int wefti_recv_awaited(const weft_request_t *request);
+
 /** Call `visit` with every receive, also released ones. */
 void wefti_recvs_each(void (*visit)(void *object, void *context), void *context);
 

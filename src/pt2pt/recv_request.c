@@ -268,6 +268,12 @@ weft_request_t *weft_recv_dense(void *buf, weft_dense_message_t message, int sou
     return &recv->request;
 }
 
+int wefti_recv_awaited(const weft_request_t *request)
+{
+    const weft_recv_t *recv = (const weft_recv_t *)request;
+    return request->ops == &dense_ops && recv->is_queued ? recv->entry.key.source : MPI_ANY_SOURCE;
+}
+
 int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
 {
     return begin_recv(args, false, out);

@@ -95,18 +95,21 @@ static inline uint32_t weft_baton_room(uint32_t baton_bytes)
 typedef struct weft_slots {
     weft_slot_t *to;      /* [WEFT_SLOTS]; NULL: this peer has no slots */
     uint32_t sent, limit; /* packets; free slots: limit - sent */
+    uint32_t room;        /* bytes of a payload that the next packet may have; more than those of a
+                           * slot in the ring: it goes in the baton */
     uint32_t mark;        /* of the next packet in the ring */
-    uint32_t side;        /* of this rank: WEFT_SLOT_SIDE or 0; the peer's is the other */
-    uint32_t kept;        /* packets for which the baton is not used, though this rank has it */
-    uint32_t baton_room;  /* bytes of a payload that there is room for in it, */
-    uint32_t baton_most;  /* and that may go in it */
-    uint32_t baton_long;  /* long ones that have gone in it since another one went elsewhere */
     weft_slot_t *baton;
-    bool has_baton; /* it is this rank's turn to send in it */
+    uint32_t side;   /* of this rank: WEFT_SLOT_SIDE or 0; the peer's is the other */
+    uint32_t kept;   /* packets for which the baton is not used, though this rank has it */
+    bool has_baton;  /* it is this rank's turn to send in it */
+    bool holds_last; /* the payload of the last packet taken was in its slot */
     weft_doorbell_t *doorbell;
     const weft_slot_t *from; /* [WEFT_SLOTS] */
     uint32_t taken, told;    /* packets; what the sender has been told */
     uint32_t heeds;          /* marks of packets that are the transport's to take */
+    uint32_t baton_room;     /* bytes of a payload that there is room for in the baton, */
+    uint32_t baton_most;     /* and that may go in it */
+    uint32_t baton_long;     /* long ones that have gone in it since another one went elsewhere */
 } weft_slots_t;
 
 /** `pair`: the memory of the slots, with zeros at first. `is_higher`: of the two ranks. */
@@ -120,7 +123,17 @@ static inline void weft_slots_open(weft_slots_t *slots, weft_slots_pair_t pair, 
                             .baton_room = pair.baton_room,
                             .baton_most = WEFT_BATON_SHORT,
                             .has_baton = !is_higher,
+                            .room = is_higher ? WEFT_SLOT_PAYLOAD : WEFT_BATON_SHORT,
                             .doorbell = doorbell};
+}
+
+/** Payloads of up to `most` bytes may go in the baton from now on: not fewer than
+ * WEFT_BATON_SHORT. */
+static inline void weft_slots_allow(weft_slots_t *slots, uint32_t most)
+{
+    slots->baton_most = most;
+    if (slots->room > WEFT_SLOT_PAYLOAD)
+        slots->room = most;
 }
 
 /** The next slot of the ring to the peer. */
@@ -146,13 +159,11 @@ static inline uint32_t weft_slots_baton_marks(const weft_slots_t *slots)
     return slots->side | (slots->taken & WEFT_BATON_TAKEN_MASK) << WEFT_BATON_TAKEN_SHIFT;
 }
 
-/** Is the next packet to go in the baton? */
-static inline bool weft_slots_use_baton(weft_slots_t *slots)
+/** Can a packet with a payload of so many bytes be sent now? If not, there may be no free slot,
+ * which the transport knows, and is always asked for the first packet. */
+static inline bool weft_slots_have_room(const weft_slots_t *slots, size_t bytes)
 {
-    if (!slots->has_baton || __builtin_expect(slots->kept == 0, 1))
-        return slots->has_baton;
-    slots->kept--;
-    return false;
+    return bytes <= slots->room && slots->sent != slots->limit;
 }
 
 static inline void weft_slot_read(const weft_slot_t *slot, void *to, size_t bytes)
@@ -163,37 +174,38 @@ static inline void weft_slot_read(const weft_slot_t *slot, void *to, size_t byte
         weft_copy_read(to, slot->payload, bytes);
 }
 
-/** What the next two do with a payload of more than WEFT_COPY_SMALL bytes. */
-bool weft_slots_put_long(weft_slots_t *slots, weft_header_t header, const void *payload);
-bool weft_slots_send_long(weft_slots_t *slots, weft_header_t header, const void *payload);
-
-/** The first half of weft_slots_send(): the doorbell is to be rung. */
-static inline bool weft_slots_put(weft_slots_t *slots, weft_header_t header, const void *payload)
+/** To be called for each packet that goes another way than in the baton: the time for which it is
+ * kept ends. */
+static inline void weft_slots_count_kept(weft_slots_t *slots)
 {
-    if (__builtin_expect(header.bytes > WEFT_COPY_SMALL, 0))
-        return weft_slots_put_long(slots, header, payload);
-    bool in_baton = weft_slots_use_baton(slots);
-    if (slots->sent == slots->limit || (!in_baton && header.bytes > WEFT_SLOT_PAYLOAD))
-        return false;
-    weft_slot_t *slot = in_baton ? slots->baton : weft_slots_free(slots);
-    weft_copy_small(slot->payload, payload, header.bytes);
-    slots->has_baton &= !in_baton;
-    weft_slots_show(slots, slot, header, in_baton ? weft_slots_baton_marks(slots) : slots->mark);
-    return true;
+    if (__builtin_expect(slots->kept > 0, 0) && --slots->kept == 0)
+        slots->room = slots->baton_most;
 }
 
-/** Send a packet with a payload that a slot has room for. False: there may be no free slot, which
- * the transport knows, and is always asked for the first packet. Longer payloads go by a call that
- * is the last one here, so nothing has to be kept for it where the payload is short. */
-static inline bool weft_slots_send(weft_slots_t *slots, weft_header_t header, const void *payload)
+/** Store a packet whose payload there is room for, and not of more than WEFT_COPY_SMALL bytes. The
+ * doorbell is to be rung. */
+static inline void weft_slots_put_small(weft_slots_t *slots, weft_header_t header,
+                                        const void *payload)
 {
-    if (__builtin_expect(header.bytes > WEFT_COPY_SMALL, 0))
-        return weft_slots_send_long(slots, header, payload);
-    if (__builtin_expect(!weft_slots_put(slots, header, payload), 0))
-        return false;
-    weft_doorbell_ring(slots->doorbell);
-    return true;
+    if (slots->room > WEFT_SLOT_PAYLOAD) {
+        weft_copy_small(slots->baton->payload, payload, header.bytes);
+        slots->has_baton = false;
+        slots->room = WEFT_SLOT_PAYLOAD;
+        weft_slots_show(slots, slots->baton, header, weft_slots_baton_marks(slots));
+    } else {
+        weft_slot_t *slot = weft_slots_free(slots);
+        weft_copy_small(slot->payload, payload, header.bytes);
+        weft_slots_show(slots, slot, header, slots->mark);
+        weft_slots_count_kept(slots);
+    }
 }
+
+/** The same for a longer payload. */
+void weft_slots_put_long(weft_slots_t *slots, weft_header_t header, const void *payload);
+
+/** Send an eager packet whose payload there is room for; MPI_SUCCESS. By itself, so that its caller
+ * has to keep nothing for what comes afterwards. */
+int weft_slots_send_now(weft_slots_t *slots, weft_header_t header, const void *payload);
 
 /** The next packet from the peer, if there is one; to be followed by weft_slots_take(). *first: the
  * first word of its slot. */
@@ -244,6 +256,7 @@ static inline void weft_slots_take_baton(weft_slots_t *slots, size_t bytes)
         slots->kept = WEFT_BATON_KEPT;
         return;
     }
+    slots->room = slots->baton_most;
     const char *lines = (const char *)slots->baton;
     for (size_t at = 0; at < offsetof(weft_slot_t, payload) + bytes; at += sizeof(weft_slot_t))
         __builtin_prefetch(lines + at, 1);
@@ -253,6 +266,7 @@ static inline void weft_slots_take_baton(weft_slots_t *slots, size_t bytes)
 static inline void weft_slots_take(weft_slots_t *slots, const weft_slot_t *slot, size_t bytes)
 {
     slots->taken++;
+    slots->holds_last = weft_slots_hold(slots, slot, bytes);
     if (slot == slots->baton)
         weft_slots_take_baton(slots, bytes);
 }

@@ -149,7 +149,7 @@ void weft_channel_refresh(weft_channel_out_t *out)
 static void allow_long_baton(weft_channel_out_t *out)
 {
     bool is_near = weft_store_is_near(&out->stores[0]);
-    out->slots->baton_most = is_near ? out->slots->baton_room : WEFT_BATON_SHORT;
+    weft_slots_allow(out->slots, is_near ? out->slots->baton_room : WEFT_BATON_SHORT);
 }
 
 /* Has the receiver shown what reading the packet took that was measured last? */

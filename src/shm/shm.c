@@ -83,6 +83,7 @@ static __attribute__((noinline)) bool send_reserved(weft_shm_peer_t *peer, weft_
     void *to = weft_channel_reserve(&peer->out, header.bytes);
     if (__builtin_expect(to == NULL, 0))
         return false;
+    weft_slots_count_kept(&peer->endpoint.slots);
     if (header.bytes <= WEFT_SLOT_PAYLOAD) /* perhaps none: then there is no payload to copy */
         weft_copy_small(to, payload, header.bytes);
     else
@@ -94,8 +95,10 @@ static __attribute__((noinline)) bool send_reserved(weft_shm_peer_t *peer, weft_
 /* A peer that was not contacted yet gets its first packet by send_reserved(). */
 static bool shm_send(weft_endpoint_t *endpoint, weft_header_t header, const void *payload)
 {
-    return __builtin_expect(weft_slots_send(&endpoint->slots, header, payload), 1) ||
-           send_reserved((weft_shm_peer_t *)endpoint, header, payload);
+    if (__builtin_expect(!weft_slots_have_room(&endpoint->slots, header.bytes), 0))
+        return send_reserved((weft_shm_peer_t *)endpoint, header, payload);
+    weft_slots_send_now(&endpoint->slots, header, payload);
+    return true;
 }
 
 static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)

@@ -38,6 +38,18 @@ static void open_slots(uint32_t packets)
     }
 }
 
+/* False: there is no room. */
+static bool put(weft_slots_t *slots, weft_header_t header, const void *payload)
+{
+    if (!weft_slots_have_room(slots, header.bytes))
+        return false;
+    if (header.bytes <= WEFT_COPY_SMALL)
+        weft_slots_put_small(slots, header, payload);
+    else
+        weft_slots_put_long(slots, header, payload);
+    return true;
+}
+
 /* A packet whose contents follow from its number and its sender. */
 static weft_header_t header_of(int from, uint32_t number)
 {
@@ -50,7 +62,7 @@ static bool send(int from)
 {
     char payload[WEFT_BATON_PAYLOAD];
     memset(payload, (int)(sent[from] + 100 * (uint32_t)from), sizeof(payload));
-    bool is_out = weft_slots_put(&ends[from], header_of(from, sent[from]), payload);
+    bool is_out = put(&ends[from], header_of(from, sent[from]), payload);
     sent[from] += is_out;
     return is_out;
 }
@@ -99,11 +111,11 @@ static void the_baton_takes_long_packets(void **state)
     (void)state;
     open_slots(0);
     for (uint32_t bytes = WEFT_SLOT_PAYLOAD + 1; bytes < 2 * WEFT_SLOT_PAYLOAD; bytes++)
-        assert_false(weft_slots_put(&ends[1], weft_header(1, bytes, 2, 3), payload));
-    assert_false(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_SHORT + 1, 2, 3), payload));
-    ends[0].baton_most = WEFT_BATON_PAYLOAD; /* the cores are near */
-    assert_false(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD + 1, 2, 3), payload));
-    assert_true(weft_slots_put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD, 2, 3), payload));
+        assert_false(put(&ends[1], weft_header(1, bytes, 2, 3), payload));
+    assert_false(put(&ends[0], weft_header(1, WEFT_BATON_SHORT + 1, 2, 3), payload));
+    weft_slots_allow(&ends[0], WEFT_BATON_PAYLOAD); /* the cores are near */
+    assert_false(put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD + 1, 2, 3), payload));
+    assert_true(put(&ends[0], weft_header(1, WEFT_BATON_PAYLOAD, 2, 3), payload));
     uint64_t first;
     const weft_slot_t *slot = weft_slots_next(&ends[1], &first);
     assert_ptr_equal(slot, &baton.slot);
@@ -121,7 +133,7 @@ static int pass_until_refused(uint32_t bytes, int most)
     static const char payload[WEFT_BATON_PAYLOAD];
     for (int i = 0; i < most; i++) {
         uint64_t first;
-        if (!weft_slots_put(&ends[i % 2], weft_header(1, bytes, 2, 3), payload))
+        if (!put(&ends[i % 2], weft_header(1, bytes, 2, 3), payload))
             return i;
         const weft_slot_t *slot = weft_slots_next(&ends[1 - i % 2], &first);
         assert_ptr_equal(slot, &baton.slot);
@@ -139,7 +151,8 @@ static void a_long_packet_goes_elsewhere_now_and_then(void **state)
     open_slots(0);
     assert_int_equal(pass_until_refused(WEFT_BATON_SHORT, SHORT), SHORT);
     for (int i = 0; i < 3; i++) {
-        ends[0].baton_most = ends[1].baton_most = WEFT_BATON_PAYLOAD;
+        weft_slots_allow(&ends[0], WEFT_BATON_PAYLOAD);
+        weft_slots_allow(&ends[1], WEFT_BATON_PAYLOAD);
         assert_int_equal(pass_until_refused(WEFT_BATON_SHORT + 1, SHORT), 2 * WEFT_BATON_LONG);
         assert_int_equal(ends[0].baton_most, WEFT_BATON_SHORT);
         assert_int_equal(pass_until_refused(WEFT_BATON_SHORT, SHORT), SHORT);
