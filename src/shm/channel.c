@@ -100,7 +100,7 @@ static void prepare_slice(weft_channel_out_t *out)
 void weft_channel_take_large(weft_channel_out_t *out)
 {
     weft_channel_t *channel = &out->channel;
-    out->wants_large = false;
+    out->wants_large = 0;
     if (channel->large == NULL)
         return;
     if (weft_touch_pages(channel->large, (size_t)channel->large_units * WEFT_DATA_UNIT))

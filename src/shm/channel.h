@@ -99,7 +99,8 @@ typedef struct weft_channel_out {
     int64_t reserved_ns;     /* when the payload was reserved, if it is to be measured, or 0 */
     int64_t enlarge_at_ns;   /* lost by both, at which its next slice is touched */
     uint32_t units_touched;  /* of the large ring */
-    bool wants_large;        /* at once, unless the cores are far from each other; */
+    int wants_large;         /* so many long packets later, unless the cores are far from each
+                              * other; 0: when enough is lost without it */
     bool is_near;            /* they are not */
     weft_store_choice_t stores[WEFT_STORE_SIZES];
     uint32_t measured;                   /* packets so far; */
@@ -138,10 +139,10 @@ void weft_channel_take_large(weft_channel_out_t *out);
 
 /** After a packet of so many bytes: is it time for that? Parts of large messages do not wait for
  * the answer whether the cores are near. */
-static inline bool weft_channel_lacks_large(const weft_channel_out_t *out, size_t bytes)
+static inline bool weft_channel_lacks_large(weft_channel_out_t *out, size_t bytes)
 {
-    return __builtin_expect(out->wants_large, 0) && bytes >= WEFT_STORE_LONGER &&
-           (out->is_near || bytes >= WEFT_STORE_LONGEST_FROM);
+    return __builtin_expect(out->wants_large > 0, 0) && bytes >= WEFT_STORE_LONGER &&
+           (out->is_near || bytes >= WEFT_STORE_LONGEST_FROM) && --out->wants_large == 0;
 }
 
 static inline uint32_t weft_channel_units(size_t bytes)

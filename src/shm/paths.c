@@ -51,7 +51,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     int64_t began_ns = weft_clock_ns();
     if (weft_shared_copy_read(job, peer->block->pid, address, to, bytes)) {
         weft_path_run_t run = {WEFT_PATH_READ, 1, bytes, weft_clock_ns() - began_ns};
-        if (!weft_store_suits_caches() && !peer->is_enlarged &&
+        if (!endpoint->reads_best && !peer->is_enlarged &&
             (peer->in.is_slow || !peer->loss.is_fast))
             wefti_shm_count_lost(peer, weft_ring_loss_of_read(bytes, run.ns));
         if (is_mutual && weft_mutual_is_on(&peer->mutual) &&

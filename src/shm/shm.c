@@ -24,7 +24,10 @@ enum {
     MESSAGES_AHEAD = 4,
     EAGER_PACKET = 16384, /* bytes of the longest message that is worth one packet; */
     ANSWER_MAX = 8191,    /* and of the longest that is if the peer waits for it */
-    BATCH = 32,           /* packets taken from one peer before the others get their turn */
+    /* Long packets that do without a large ring where longer messages are read: it takes 2 ms to
+     * make it ready, and some of such messages go through a ring when a receiver is late. */
+    LONG_PACKETS_FEW = 128,
+    BATCH = 32, /* packets taken from one peer before the others get their turn */
 };
 
 weft_shm_t wefti_shm;
@@ -256,7 +259,8 @@ static void open_channels(weft_shm_peer_t *peer, int local_rank)
                     wefti_shm.local_rank > local_rank, &peer->block->doorbell);
     weft_channel_t out = weft_segment_channel(&wefti_shm.segment, local_rank, wefti_shm.local_rank);
     weft_channel_out_init(&peer->out, &out, &endpoint->slots, &endpoint->is_throttled);
-    peer->out.wants_large = weft_store_begins_large();
+    if (weft_store_begins_large())
+        peer->out.wants_large = is_reading_best() ? LONG_PACKETS_FEW : 1;
     weft_channel_t in = weft_segment_channel(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
     weft_channel_in_init(&peer->in, &in, &endpoint->slots);
 }
@@ -287,6 +291,8 @@ static void open_peer(int local_rank, int process, bool can_read)
         .leaving = &peer->block->leaving,
     };
     open_channels(peer, local_rank);
+    if (can_read && is_reading_best())
+        weft_short_show_reading(peer->in.channel.credit->asks);
 }
 
 static int pid_of_peer(int local_rank)
@@ -321,6 +327,8 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
         weft_path_expect_reading(wefti_shm.mutual_choice.kinds, WEFT_PATH_SIZES);
     }
     weft_short_open(&wefti_shm.short_choice);
+    if (is_reading_best())
+        weft_short_expect_reading(&wefti_shm.short_choice);
     weft_segment_agree_on_waiting(&wefti_shm.segment, world);
     world->noted = &wefti_shm.segment.header->noted;
     world->senders_fence = &wefti_shm.segment.header->senders_fence;

@@ -21,6 +21,11 @@ void weft_short_open(weft_short_choice_t *choice)
         choice->kinds[i] = (weft_path_kind_t){.first = WEFT_PATH_STREAM, .trusts_first = true};
 }
 
+void weft_short_expect_reading(weft_short_choice_t *choice)
+{
+    weft_path_expect_reading(choice->kinds, WEFT_SHORT_KINDS);
+}
+
 static int messages_a_sample(bool is_exchange)
 {
     return is_exchange ? MESSAGES_A_LONG_SAMPLE : MESSAGES_A_SAMPLE;
@@ -145,6 +150,12 @@ void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns)
     }
     wait->left = wait->next < SENDS_FIRST ? SENDS_FIRST : wait->next;
     wait->next = wait->left < SENDS_MOST ? 2 * wait->left : SENDS_MOST;
+}
+
+void weft_short_show_reading(weft_short_shown_t shown[WEFT_SHORT_SIZES])
+{
+    for (int size = 0; size < WEFT_SHORT_SIZES; size++)
+        show(&shown[size], WEFT_PATH_READ, 0, false);
 }
 
 void weft_short_give_up(weft_short_shown_t shown[WEFT_SHORT_SIZES])

@@ -95,6 +95,11 @@ typedef struct weft_short_message {
 
 void weft_short_open(weft_short_choice_t *choice);
 
+/** Reading is the faster way, as far as is known (weft_path_expect_reading); and this is shown to a
+ * sender from the beginning. */
+void weft_short_expect_reading(weft_short_choice_t *choice);
+void weft_short_show_reading(weft_short_shown_t shown[WEFT_SHORT_SIZES]);
+
 static inline int weft_short_size_class(size_t bytes)
 {
     return bytes > 32 * 1024;

@@ -51,6 +51,20 @@ static void the_ring_comes_first(void **state)
     assert_false(weft_short_is_asked(shown, tries, SMALL));
 }
 
+/* Where that is expected, messages are read from the first one on, and the ring is tried late;
+ * where it turns out to be the faster one it is taken. */
+static void reading_comes_first_where_it_is_expected(void **state)
+{
+    enum { LATE = 16384 };
+    (void)state;
+    weft_short_expect_reading(&choice);
+    weft_short_show_reading(shown);
+    assert_int_equal(run(LATE - 100, BYTES, 5000, 9000), LATE - 100);
+    assert_in_range(run(LATE, BYTES, 5000, 9000), LATE - 32, LATE - 4);
+    run(2 * LATE, BYTES, 9000, 5000);
+    assert_in_range(run(MANY, BYTES, 9000, 5000), 0, MANY / 10);
+}
+
 static void the_faster_way_is_taken(void **state)
 {
     assert_in_range(run(MANY, BYTES, 5000, 9000), MANY - MANY / 10, MANY - 16);
@@ -200,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_ring_comes_first, open_choice),
+        cmocka_unit_test_setup(reading_comes_first_where_it_is_expected, open_choice),
         cmocka_unit_test_setup(the_faster_way_is_taken, open_choice),
         cmocka_unit_test_setup(it_is_found_soon, open_choice),
         cmocka_unit_test_setup(a_window_counts_once, open_choice),
