@@ -11,7 +11,7 @@ enum {
     MESSAGES_BEFORE_TRY = 96, /* may still come that were sent before it was seen */
     SAMPLES_TO_LEAD = 8,
     LATE_NS = 50000,
-    SENDS_FIRST = 16, /* after a late receiver */
+    SENDS_FIRST = 16, /* after a receiver that was late twice */
     SENDS_MOST = 1 << 12,
 };
 
@@ -148,8 +148,10 @@ void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns)
         wait->next /= 2;
         return;
     }
-    wait->left = wait->next < SENDS_FIRST ? SENDS_FIRST : wait->next;
-    wait->next = wait->left < SENDS_MOST ? 2 * wait->left : SENDS_MOST;
+    wait->left = wait->next;
+    wait->next = wait->next < SENDS_FIRST  ? SENDS_FIRST
+                 : wait->next < SENDS_MOST ? 2 * wait->next
+                                           : SENDS_MOST;
 }
 
 void weft_short_show_reading(weft_short_shown_t shown[WEFT_SHORT_SIZES])

@@ -23,7 +23,8 @@
  * that this rank did meanwhile, and exchanges are learnt apart.
  *
  * A blocking send that was announced returns when the receiver has read it. If the receiver was
- * late, blocking sends are not announced for a while: twice as many as the last time.
+ * late, and late again soon after, blocking sends are not announced for a while: twice as many as
+ * the last time. One that was late once may have been disturbed.
  *
  * One weft_short_pair_t belongs to a receiver and a sender; no thread safety.
  */
