@@ -68,7 +68,7 @@ exchange_dense(const char *name, const user_exchange_t *user, MPI_Status *status
     return true;
 }
 
-static int exchange(const char *name, const user_exchange_t *user, MPI_Status *status)
+static int exchange_any(const char *name, const user_exchange_t *user, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin(name);
     weft_send_args_t send;
@@ -77,6 +77,18 @@ static int exchange(const char *name, const user_exchange_t *user, MPI_Status *s
     if (err == MPI_SUCCESS)
         err = weft_sendrecv(&send, &recv, user->is_replace, status);
     return weft_call_end(&call, err);
+}
+
+/* By the short way, or else by the long one, which gets a copy, so that the arguments of the short
+ * one need not be in memory. */
+static inline int __attribute__((always_inline))
+exchange(const char *name, const user_exchange_t *user, MPI_Status *status)
+{
+    int result;
+    if (exchange_dense(name, user, status, &result))
+        return result;
+    const user_exchange_t copy = *user;
+    return exchange_any(name, &copy, status);
 }
 
 static int begin_exchange(const char *name, const user_exchange_t *user, MPI_Request *out)
@@ -115,11 +127,7 @@ int PMPI_Sendrecv_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendt
 {
     user_exchange_t user = {.send = {sendbuf, sendcount, sendtype, dest, sendtag, comm},
                             .recv = {recvbuf, recvcount, recvtype, source, recvtag, comm}};
-    int result;
-    if (exchange_dense("MPI_Sendrecv", &user, status, &result))
-        return result;
-    const user_exchange_t copy = user;
-    return exchange("MPI_Sendrecv", &copy, status);
+    return exchange("MPI_Sendrecv", &user, status);
 }
 
 /** Sends the message in buf and receives another one into the same place (section 3.10).
@@ -141,11 +149,7 @@ int PMPI_Sendrecv_replace_c(void *buf, MPI_Count count, MPI_Datatype datatype, i
     user_exchange_t user = {.send = {buf, count, datatype, dest, sendtag, comm},
                             .recv = {buf, count, datatype, source, recvtag, comm},
                             .is_replace = true};
-    int result;
-    if (exchange_dense("MPI_Sendrecv_replace", &user, status, &result))
-        return result;
-    const user_exchange_t copy = user;
-    return exchange("MPI_Sendrecv_replace", &copy, status);
+    return exchange("MPI_Sendrecv_replace", &user, status);
 }
 
 /** Starts to send a message and to receive another one, and returns at once (section 3.10). The one

@@ -10,15 +10,13 @@ static void count_long(weft_slots_t *slots)
     if (++slots->baton_long < WEFT_BATON_LONG)
         return;
     slots->baton_long = 0;
-    slots->baton_most = WEFT_BATON_SHORT;
+    weft_slots_allow(slots, WEFT_BATON_SHORT);
 }
 
 void weft_slots_put_long(weft_slots_t *slots, weft_header_t header, const void *payload)
 {
     weft_copy_write(slots->baton->payload, payload, header.bytes);
-    slots->has_baton = false;
-    slots->room = WEFT_SLOT_PAYLOAD;
-    weft_slots_show(slots, slots->baton, header, weft_slots_baton_marks(slots));
+    weft_slots_pass_baton(slots, header);
     if (header.bytes > WEFT_BATON_SHORT)
         count_long(slots);
 }

@@ -182,6 +182,14 @@ static inline void weft_slots_count_kept(weft_slots_t *slots)
         slots->room = slots->baton_most;
 }
 
+/** The baton, whose payload is in its place, is the receiver's from here on. */
+static inline void weft_slots_pass_baton(weft_slots_t *slots, weft_header_t header)
+{
+    slots->has_baton = false;
+    slots->room = WEFT_SLOT_PAYLOAD;
+    weft_slots_show(slots, slots->baton, header, weft_slots_baton_marks(slots));
+}
+
 /** Store a packet whose payload there is room for, and not of more than WEFT_COPY_SMALL bytes. The
  * doorbell is to be rung. */
 static inline void weft_slots_put_small(weft_slots_t *slots, weft_header_t header,
@@ -189,9 +197,7 @@ static inline void weft_slots_put_small(weft_slots_t *slots, weft_header_t heade
 {
     if (slots->room > WEFT_SLOT_PAYLOAD) {
         weft_copy_small(slots->baton->payload, payload, header.bytes);
-        slots->has_baton = false;
-        slots->room = WEFT_SLOT_PAYLOAD;
-        weft_slots_show(slots, slots->baton, header, weft_slots_baton_marks(slots));
+        weft_slots_pass_baton(slots, header);
     } else {
         weft_slot_t *slot = weft_slots_free(slots);
         weft_copy_small(slot->payload, payload, header.bytes);

@@ -322,13 +322,12 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     wefti_shm.own = weft_segment_block(&wefti_shm.segment, world->local_rank);
     wefti_shm.contact_words = (world->local_size + 63) / 64;
     weft_mutual_open(&wefti_shm.mutual_choice);
+    weft_short_open(&wefti_shm.short_choice);
     if (is_reading_best()) {
         weft_path_expect_reading(wefti_shm.choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES);
         weft_path_expect_reading(wefti_shm.mutual_choice.kinds, WEFT_PATH_SIZES);
-    }
-    weft_short_open(&wefti_shm.short_choice);
-    if (is_reading_best())
         weft_short_expect_reading(&wefti_shm.short_choice);
+    }
     weft_segment_agree_on_waiting(&wefti_shm.segment, world);
     world->noted = &wefti_shm.segment.header->noted;
     world->senders_fence = &wefti_shm.segment.header->senders_fence;

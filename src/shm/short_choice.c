@@ -154,16 +154,20 @@ void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns)
                                            : SENDS_MOST;
 }
 
-void weft_short_show_reading(weft_short_shown_t shown[WEFT_SHORT_SIZES])
+static void show_for_all(weft_short_shown_t shown[WEFT_SHORT_SIZES], weft_path_t path)
 {
     for (int size = 0; size < WEFT_SHORT_SIZES; size++)
-        show(&shown[size], WEFT_PATH_READ, 0, false);
+        show(&shown[size], path, 0, false);
+}
+
+void weft_short_show_reading(weft_short_shown_t shown[WEFT_SHORT_SIZES])
+{
+    show_for_all(shown, WEFT_PATH_READ);
 }
 
 void weft_short_give_up(weft_short_shown_t shown[WEFT_SHORT_SIZES])
 {
-    for (int size = 0; size < WEFT_SHORT_SIZES; size++)
-        show(&shown[size], WEFT_PATH_STREAM, 0, false);
+    show_for_all(shown, WEFT_PATH_STREAM);
 }
 
 void weft_short_log(const weft_short_choice_t *choice)
