@@ -93,7 +93,8 @@ static weft_choice_t choose(weft_coll_t coll, const weft_coll_args_t *args,
     if (args->inter != NULL)
         return (weft_choice_t){.algorithm = weft_inter_algorithm(coll), .radix = inter_radix(args)};
     if (weft_coll_is_neighbor(coll))
-        return (weft_choice_t){.algorithm = weft_neighbor_algorithm(coll), .radix = 2};
+        return (weft_choice_t){.algorithm = weft_neighbor_algorithm(coll, wall != NULL),
+                               .radix = 2};
     bool is_one = shape->nodes == 1;
     weft_tuning_query_t query = {.coll = coll,
                                  .is_oversubscribed = is_one && weft_world.is_oversubscribed,
@@ -250,11 +251,10 @@ static inline bool has_device_memory(weft_coll_t coll, const weft_coll_args_t *a
            weft_device_calls != NULL && weft_device_calls->is_needed(coll, args);
 }
 
-/* Of an intercommunicator the two groups, and of neighbours each rank, have data of their own. */
-static inline int find_wall(weft_coll_t coll, const weft_coll_args_t *args, weft_wall_t **out)
+/* Of an intercommunicator the two groups have data of their own. */
+static inline int find_wall(const weft_coll_args_t *args, weft_wall_t **out)
 {
-    if (__builtin_expect(
-            args->inter == NULL && !weft_coll_is_neighbor(coll) && args->comm->size > 1, 1))
+    if (__builtin_expect(args->inter == NULL && args->comm->size > 1, 1))
         return weft_wall_of(args->comm, out);
     *out = NULL;
     return MPI_SUCCESS;
@@ -299,7 +299,7 @@ int weft_coll_run(weft_coll_t coll, const weft_coll_args_t *args)
     weft_wall_t *wall;
     int err = check_call(coll, args, WEFT_CALL_BLOCKING);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
-        err = find_wall(coll, args, &wall);
+        err = find_wall(args, &wall);
     if (__builtin_expect(err == MPI_SUCCESS, 1))
         err = plan_for(coll, args, wall, &plan);
     if (err != MPI_SUCCESS)

@@ -33,7 +33,7 @@ static void describe_calls(calls_t *calls, weft_coll_t coll, const weft_algorith
     calls->algorithm = algorithm;
     const char *coll_name = weft_coll_name(coll);
     if (weft_coll_is_neighbor(coll))
-        snprintf(calls->name, sizeof(calls->name), "coll_%s", coll_name);
+        snprintf(calls->name, sizeof(calls->name), "coll_%s", kind);
     else
         snprintf(calls->name, sizeof(calls->name), "coll_%s_%s", coll_name, kind);
     snprintf(calls->help, sizeof(calls->help), "Calls of %s with a plan of the algorithm %s",
@@ -55,10 +55,12 @@ static int list_calls(calls_t *out)
             describe_calls(&out[count], coll, between, "inter");
         count += between != NULL;
     }
-    for (weft_coll_t coll = WEFT_NEIGHBOR_ALLGATHER; coll < WEFT_COLL_FORMS; coll++, count++) {
-        const weft_algorithm_t *among = weft_neighbor_algorithm(coll);
-        if (out != NULL)
-            describe_calls(&out[count], coll, among, among->name);
+    for (weft_coll_t coll = WEFT_NEIGHBOR_ALLGATHER; coll < WEFT_COLL_FORMS; coll++) {
+        for (int on_wall = 0; on_wall < 2; on_wall++, count++) {
+            const weft_algorithm_t *among = weft_neighbor_algorithm(coll, on_wall != 0);
+            if (out != NULL)
+                describe_calls(&out[count], coll, among, among->name);
+        }
     }
     return count;
 }

@@ -215,6 +215,11 @@ int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm)
     return tag;
 }
 
+void weft_engine_skip(weft_comm_t *comm)
+{
+    comm->coll_sequence++;
+}
+
 int weft_engine_take_lasting_tag(const weft_plan_t *plan, weft_comm_t *comm)
 {
     int tag = (int)(comm->lasting_sequence & TAG_MASK) | LASTING_TAGS;

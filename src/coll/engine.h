@@ -34,7 +34,11 @@ typedef struct weft_run_place {
 /** Take the tag for the communicator's next collective, which is this plan. */
 int weft_engine_take_tag(const weft_plan_t *plan, weft_comm_t *comm);
 
-/** The same for a persistent collective, which keeps its tag from start to start. */
+/** The communicator's next collective is a plan without parts at other ranks, and without steps at
+ * this one. */
+void weft_engine_skip(weft_comm_t *comm);
+
+/** The tag for a persistent collective, which keeps its tag from start to start. */
 int weft_engine_take_lasting_tag(const weft_plan_t *plan, weft_comm_t *comm);
 
 /** Take the number of the first of the meetings that this host's ranks may hold for the plan. */

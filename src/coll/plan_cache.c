@@ -25,10 +25,11 @@ static bool is_lasting(const weft_type_t *type)
     return type == NULL || type->is_predefined;
 }
 
-static bool can_be_kept(weft_coll_t coll, const weft_coll_args_t *args, const weft_plan_t *plan)
+bool weft_plan_can_be_kept(const weft_plan_t *plan, const weft_coll_args_t *args)
 {
-    return (!weft_coll_has_arrays[coll] || plan->on_wall != NULL) && is_lasting(args->send_type) &&
-           is_lasting(args->recv_type) && (args->op == NULL || args->op->is_predefined);
+    return (!weft_coll_has_arrays[plan->coll] || plan->on_wall != NULL) &&
+           is_lasting(args->send_type) && is_lasting(args->recv_type) &&
+           (args->op == NULL || args->op->is_predefined);
 }
 
 static weft_plan_cache_t *cache_of(weft_comm_t *comm)
@@ -63,7 +64,7 @@ static void drop_plan(weft_plan_cache_t *cache, weft_plan_t *plan)
 
 int weft_plan_cache_keep(const weft_coll_args_t *args, weft_plan_t *plan)
 {
-    if (!can_be_kept(plan->coll, args, plan))
+    if (!weft_plan_can_be_kept(plan, args))
         return MPI_SUCCESS;
     weft_plan_cache_t *cache = cache_of(args->comm);
     if (cache == NULL)

@@ -93,6 +93,9 @@ static inline weft_plan_t *weft_plan_cache_last(weft_coll_t coll, const weft_col
  * one for its collective, its types or its operation. */
 weft_plan_t *weft_plan_cache_find(weft_comm_t *comm, const weft_plan_key_t *key);
 
+/** Does a key describe the call of a new plan, so that others like it may have the same plan? */
+bool weft_plan_can_be_kept(const weft_plan_t *plan, const weft_coll_args_t *args);
+
 /** Keep a new plan, whose key is set, if a key describes its call. MPI_ERR_NO_MEM with a text. */
 int weft_plan_cache_keep(const weft_coll_args_t *args, weft_plan_t *plan);
 

@@ -46,7 +46,8 @@ static const struct {
 
 const char *weft_coll_name(weft_coll_t coll)
 {
-    return weft_coll_is_neighbor(coll) ? weft_neighbor_algorithm(coll)->name : colls[coll].name;
+    return weft_coll_is_neighbor(coll) ? weft_neighbor_algorithm(coll, false)->name
+                                       : colls[coll].name;
 }
 
 weft_coll_t weft_coll_named(const char *word)

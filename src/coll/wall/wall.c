@@ -102,34 +102,43 @@ static inline bool is_there(const weft_wall_t *wall, int member, uint64_t number
     return has_post(wall, member, number) || has_met(wall, member, number);
 }
 
-/* Somebody who waits for long: for posts of this number of the members up to `end`. */
+/* Some members, one after the other: those of a list, or (list NULL) all from `next` on. */
+typedef struct some_members {
+    const int *list;
+    int next, end; /* in the list; `next` is the first whose post may not be there */
+} some_members_t;
+
+/* Somebody who waits for long, for posts of this number. */
 typedef struct waiting {
     weft_link_t link;
     weft_wall_t *wall;
-    int member, end; /* the next whose post is not there */
+    some_members_t members;
     uint64_t number;
     bool is_over;
 } waiting_t;
 
 static weft_list_t waiting_ones = {&waiting_ones, &waiting_ones};
 
-/* The first from `member` on whose post is not there; `end`: there is none. */
-static inline int first_missing(const weft_wall_t *wall, int member, int end, uint64_t number)
+static inline int member_of(const some_members_t *members)
 {
-    while (member < end && (member == wall->rank || is_there(wall, member, number)))
-        member++;
-    return member;
+    return members->list != NULL ? members->list[members->next] : members->next;
+}
+
+/* Pass by those whose post is there. Are these all? */
+static inline bool are_there(const weft_wall_t *wall, some_members_t *members, uint64_t number)
+{
+    for (; members->next < members->end; members->next++) {
+        int member = member_of(members);
+        if (member != wall->rank && !is_there(wall, member, number))
+            return false;
+    }
+    return true;
 }
 
 bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number)
 {
-    return first_missing(wall, 0, wall->size, number) == wall->size;
-}
-
-static bool is_complete_now(waiting_t *its)
-{
-    its->member = first_missing(its->wall, its->member, its->end, its->number);
-    return its->member == its->end;
+    some_members_t all = {NULL, 0, wall->size};
+    return are_there(wall, &all, number);
 }
 
 /* The look for trouble is followed by another one for the posts, which may have come before it. */
@@ -151,9 +160,9 @@ static int poll_waiting_ones(bool everything)
         waiting_t *its = WEFT_ELEMENT(at, waiting_t, link);
         if (its->is_over)
             continue; /* its thread waits for the lock */
-        its->is_over = is_complete_now(its);
+        its->is_over = are_there(its->wall, &its->members, its->number);
         if (!its->is_over && has_check)
-            its->is_over = weft_wall_is_in_vain(its->wall, its->member, its->number);
+            its->is_over = weft_wall_is_in_vain(its->wall, member_of(&its->members), its->number);
         over += its->is_over;
     }
     if (over > 0)
@@ -161,13 +170,13 @@ static int poll_waiting_ones(bool everything)
     return over;
 }
 
-static __attribute__((noinline)) bool wait_long(weft_wall_t *wall, int member, int end,
+static __attribute__((noinline)) bool wait_long(weft_wall_t *wall, some_members_t members,
                                                 uint64_t number)
 {
-    waiting_t its = {.wall = wall, .member = member, .end = end, .number = number};
+    waiting_t its = {.wall = wall, .members = members, .number = number};
     weft_list_append(&waiting_ones, &its.link);
     weft_progress_need(poll_waiting_ones);
-    if (end - member > 1)
+    if (members.end - members.next > 1)
         weft_progress_until_all(&its.is_over);
     else
         weft_progress_until(&its.is_over);
@@ -177,40 +186,38 @@ static __attribute__((noinline)) bool wait_long(weft_wall_t *wall, int member, i
     return wall->error == MPI_SUCCESS;
 }
 
-static inline bool look_and_wait(weft_wall_t *wall, int member, int end, uint64_t number)
+static inline bool look_and_wait(weft_wall_t *wall, some_members_t members, uint64_t number)
 {
     /* tools count every wait that is one */
     int spins = __builtin_expect(weft_waits.watched != 0, 0) ? 0 : wall->spins;
     for (int i = spins; i >= 0; i--) {
-        member = first_missing(wall, member, end, number);
-        if (__builtin_expect(member == end, 1))
+        if (__builtin_expect(are_there(wall, &members, number), 1))
             return true;
         if (i % 2 == 1)
             weft_cpu_relax();
     }
-    return wait_long(wall, member, end, number);
+    return wait_long(wall, members, number);
 }
 
-static __attribute__((noinline)) bool await_and_time(weft_wall_t *wall, int member, int end,
+static __attribute__((noinline)) bool await_and_time(weft_wall_t *wall, some_members_t members,
                                                      uint64_t number)
 {
     weft_wall_work_ends(wall);
-    bool is_good = look_and_wait(wall, member, end, number);
+    bool is_good = look_and_wait(wall, members, number);
     weft_wall_work_begins(wall);
     return is_good;
 }
 
-/* Of the members `member` to `end` - 1. */
-static inline bool await(weft_wall_t *wall, int member, int end, uint64_t number)
+static inline bool await(weft_wall_t *wall, some_members_t members, uint64_t number)
 {
     if (__builtin_expect(wall->timing.is_on, 0))
-        return await_and_time(wall, member, end, number);
-    return look_and_wait(wall, member, end, number);
+        return await_and_time(wall, members, number);
+    return look_and_wait(wall, members, number);
 }
 
 static __attribute__((noinline)) bool await_all(weft_wall_t *wall, uint64_t number)
 {
-    bool is_good = await(wall, 0, wall->size, number);
+    bool is_good = await(wall, (some_members_t){NULL, 0, wall->size}, number);
     if (is_good)
         wall->all_have = number;
     return is_good;
@@ -231,13 +238,21 @@ static bool have_all(weft_wall_t *wall, uint64_t number)
 
 int weft_wall_missing(const weft_wall_t *wall, int first, int end, uint64_t number)
 {
-    return first_missing(wall, first, end, number);
+    some_members_t members = {NULL, first, end};
+    are_there(wall, &members, number);
+    return members.next;
 }
 
 bool weft_wall_await(weft_wall_t *wall, int first, int end)
 {
-    return first == 0 && end == wall->size ? await_all(wall, wall->number)
-                                           : await(wall, first, end, wall->number);
+    return first == 0 && end == wall->size
+               ? await_all(wall, wall->number)
+               : await(wall, (some_members_t){NULL, first, end}, wall->number);
+}
+
+bool weft_wall_await_list(weft_wall_t *wall, const int *list, int count)
+{
+    return await(wall, (some_members_t){list, 0, count}, wall->number);
 }
 
 /* ---- posting ---- */
@@ -381,7 +396,8 @@ void weft_wall_disagree(weft_wall_t *wall, int member)
         MPI_ERR_TRUNCATE,
         "the ranks disagree: %s of %zu bytes at rank %d, %s of %zu bytes at rank %d",
         weft_coll_name((weft_coll_t)(own >> WEFT_STAMP_SHIFT)), weft_stamp_bytes(own), wall->rank,
-        coll < WEFT_COLLS ? weft_coll_name(coll) : "another call", weft_stamp_bytes(its), member);
+        coll != WEFT_COLLS && coll < WEFT_COLL_FORMS ? weft_coll_name(coll) : "another call",
+        weft_stamp_bytes(its), member);
     weft_wall_give_up(wall, error);
 }
 

@@ -57,6 +57,8 @@ enum {
     WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
+typedef struct weft_wall_neighbors weft_wall_neighbors_t;
+
 typedef struct weft_wall_member {
     const weft_strip_t *strip;
     char *ring;
@@ -107,10 +109,11 @@ struct weft_wall {
     atomic_ullong *barriers;          /* of two members, [2]; NULL: there are more */
     weft_wall_leader_t leader;
     weft_wall_timing_t timing;
-    weft_wall_routes_t routes; /* of the first member of a pair */
-    uint64_t lacks;            /* posts of this number, for room, while it is_trying */
-    weft_list_t pending;       /* the nonblocking calls, in their order */
-    weft_link_t busy;          /* in the list of walls with such calls */
+    weft_wall_routes_t routes;        /* of the first member of a pair */
+    weft_wall_neighbors_t *neighbors; /* NULL: its communicator has no topology */
+    uint64_t lacks;                   /* posts of this number, for room, while it is_trying */
+    weft_list_t pending;              /* the nonblocking calls, in their order */
+    weft_link_t busy;                 /* in the list of walls with such calls */
     weft_wall_member_t members[];
 };
 
@@ -342,6 +345,9 @@ static inline bool weft_wall_signal(weft_wall_t *wall)
 /** Wait until members `first` to `end` - 1 have made the post of this number. A rank that takes
  * turns on a core with others waits once for all that it needs. False: wall->error. */
 bool weft_wall_await(weft_wall_t *wall, int first, int end);
+
+/** The same for list[count], without this rank. */
+bool weft_wall_await_list(weft_wall_t *wall, const int *list, int count);
 
 /** This rank's next posts are stamped so: for a call for so many bytes. */
 static inline void weft_wall_stamp(weft_wall_t *wall, size_t bytes)

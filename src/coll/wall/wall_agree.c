@@ -9,6 +9,8 @@
 #include "coll/wall/wall.h"
 
 #include "coll/comm_shape.h"
+#include "coll/wall/wall_neighbors.h"
+#include "object/topology.h"
 #include "runtime/device.h"
 #include "runtime/progress.h"
 #include "base/config.h"
@@ -31,6 +33,7 @@ enum {
 typedef struct offer {
     uint64_t number; /* no post of it has a higher one */
     uint32_t free;   /* a bit for each wall */
+    uint32_t edges;  /* that lead away from it, in the communicator's topology */
     uint8_t is_willing;
     uint8_t has_no_device; /* and will not have any */
     uint8_t reads_best;    /* the other one's large messages, rather than go through a ring */
@@ -68,6 +71,7 @@ static void free_wall(int index)
         highest_number = walls[index]->number;
     atomic_store(&walls[index]->strip->state.taken_down_at, 0);
     weft_wall_routes_clear(walls[index]->strip);
+    weft_wall_forget_neighbors(walls[index]);
     weft_free(walls[index]);
     walls[index] = NULL;
 }
@@ -130,11 +134,19 @@ static bool reads_best(const weft_comm_t *comm)
     return endpoint != NULL && endpoint->can_read && endpoint->reads_best;
 }
 
+static uint32_t edges_of(const weft_comm_t *comm)
+{
+    return comm->topology == NULL
+               ? 0
+               : (uint32_t)weft_topology_destinations(comm->topology, comm->rank);
+}
+
 static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
 {
     uint32_t free = is_agreeing ? 0 : free_walls(); /* this may raise highest_number */
     wall_offer_t offer = {.number = WEFT_WALL_POSTS + highest_number,
                           .free = free,
+                          .edges = edges_of(comm),
                           .is_willing =
                               is_willing && (*weft_device_news == 0 || comm->is_host_only),
                           .has_no_device = comm->is_host_only || !weft_device_may_come(),
@@ -167,6 +179,8 @@ static bool combine(const wall_offer_t *offers, int members, wall_offer_t *sum)
         sum->reads_best &= offers[i].reads_best;
         if (offers[i].number > sum->number)
             sum->number = offers[i].number;
+        if (offers[i].edges > sum->edges)
+            sum->edges = offers[i].edges;
     }
     return sum->is_willing != 0 && sum->free != 0;
 }
@@ -245,6 +259,8 @@ static int agree(weft_comm_t *comm, bool is_willing, weft_wall_t **out)
     if (err == MPI_SUCCESS && combine(offers, comm->size, &sum)) {
         set_up(wall, comm, &sum);
         *out = wall;
+        if (comm->topology != NULL)
+            err = weft_wall_find_neighbors(wall, sum.edges);
     } else {
         weft_free(wall);
     }
@@ -323,6 +339,8 @@ void weft_walls_close(void)
 {
     weft_wall_requests_close();
     for (int i = 0; i < WEFT_WALLS; i++) {
+        if (walls[i] != NULL)
+            weft_wall_forget_neighbors(walls[i]);
         weft_free(walls[i]);
         walls[i] = NULL;
         ring_in_use[i] = 0;

@@ -52,6 +52,13 @@ void weft_wall_scatterv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_alltoallv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_alltoallw(weft_plan_t *plan, const weft_coll_args_t *args);
 
+/* wall_neighbors.c */
+void weft_wall_neighbor_allgather(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_neighbor_allgatherv(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_neighbor_alltoall(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_neighbor_alltoallv(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_wall_neighbor_alltoallw(weft_plan_t *plan, const weft_coll_args_t *args);
+
 /* wall_reductions.c: each member that gets a result reduces all of every chunk, */
 void weft_wall_allreduce(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_reduce(weft_plan_t *plan, const weft_coll_args_t *args);
