@@ -2,6 +2,7 @@
 #include "ofi/provider.h"
 
 #include "ofi/fabric_library.h"
+#include "ofi/rail_choice.h"
 #include "base/network_interface.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -187,33 +188,42 @@ static bool is_usable(const struct fi_info *info, const char *name)
     return !is_internet && weft_config.FABRIC_INTERFACE[0] == '\0';
 }
 
-static bool is_listed(const weft_provider_t *provider, const struct fi_info *info)
+static bool is_listed(const struct fi_info *const *interfaces, int count,
+                      const struct fi_info *info)
 {
-    for (int i = 0; i < provider->rail_count; i++) {
-        if (strcmp(provider->rails[i]->domain_attr->name, info->domain_attr->name) == 0)
+    for (int i = 0; i < count; i++) {
+        if (strcmp(interfaces[i]->domain_attr->name, info->domain_attr->name) == 0)
             return true;
     }
     return false;
+}
+
+/* Those of this rank, each once. */
+static int list_interfaces(const weft_provider_t *provider, weft_interface_rank_t rank,
+                           const struct fi_info *out[WEFT_INTERFACES_MOST])
+{
+    int count = 0;
+    for (const struct fi_info *info = provider->info; info != NULL; info = info->next) {
+        if (count < WEFT_INTERFACES_MOST && is_usable(info, provider->name) &&
+            weft_interface_choose(info->domain_attr->name).rank == rank &&
+            !is_listed(out, count, info))
+            out[count++] = info;
+    }
+    return count;
 }
 
 /* Several interfaces are used at a time when they are real devices; virtual ones only when the user
  * says how many. */
 static void pick_rails(weft_provider_t *provider)
 {
-    int most = weft_config.RAILS > 0 ? weft_config.RAILS : WEFT_RAILS_MAX;
-    if (most > WEFT_RAILS_MAX)
-        most = WEFT_RAILS_MAX;
+    const struct fi_info *interfaces[WEFT_INTERFACES_MOST];
     for (int rank = WEFT_INTERFACE_REAL; rank >= WEFT_INTERFACE_UNFIT; rank--) {
-        if (provider->rail_count > 0)
-            return;
-        if (rank < WEFT_INTERFACE_REAL && weft_config.RAILS <= 0)
-            most = 1;
-        for (const struct fi_info *info = provider->info; info != NULL; info = info->next) {
-            if (provider->rail_count < most && is_usable(info, provider->name) &&
-                (int)weft_interface_choose(info->domain_attr->name).rank == rank &&
-                !is_listed(provider, info))
-                provider->rails[provider->rail_count++] = info;
-        }
+        int count = list_interfaces(provider, (weft_interface_rank_t)rank, interfaces);
+        if (count == 0)
+            continue;
+        provider->rail_count =
+            weft_rails_choose(interfaces, count, rank == WEFT_INTERFACE_REAL, provider->rails);
+        return;
     }
 }
 

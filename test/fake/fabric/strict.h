@@ -27,7 +27,7 @@ typedef struct strict_options {
     bool is_read;
     bool mr_local, prov_key, virt_addr, mr_endpoint, mr_allocated;
     bool context, context2, reorder, late_inject, no_rma, no_multi_recv, no_wait, tell, hmem;
-    size_t eagain, inject, iov, max_msg, tx, rx, reg_max, reg_fail, seed;
+    size_t eagain, inject, iov, max_msg, tx, rx, reg_max, reg_fail, seed, nics;
     size_t fail[STRICT_KINDS], deny[STRICT_KINDS];
     size_t deny_reg, deny_av, fail_cq, hmem_fail;
     char over[64];

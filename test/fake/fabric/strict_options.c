@@ -43,6 +43,7 @@ static const struct {
     {"reg_max", NULL, &options.reg_max},
     {"reg_fail", NULL, &options.reg_fail},
     {"seed", NULL, &options.seed},
+    {"nics", NULL, &options.nics},
     {"fail_send", NULL, &options.fail[STRICT_SEND]},
     {"fail_inject", NULL, &options.fail[STRICT_INJECT]},
     {"fail_read", NULL, &options.fail[STRICT_READ]},

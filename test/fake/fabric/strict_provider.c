@@ -4,6 +4,7 @@
 #include "strict.h"
 
 #include <rdma/providers/fi_prov.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ int strict_find_below(const char *domain_name, struct fi_info **out)
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    hints->domain_attr->name = domain_name == NULL ? NULL : strdup(domain_name);
+    bool is_below = domain_name != NULL && strict_options()->nics == 0;
+    hints->domain_attr->name = is_below ? strdup(domain_name) : NULL;
     hints->fabric_attr->prov_name = strdup(strict_options()->over);
     int rc = fi_getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, out);
     fi_freeinfo(hints);
@@ -99,6 +101,50 @@ static void restrict_info(struct fi_info *info, const struct fi_info *hints)
     info->fabric_attr->prov_name = NULL;
 }
 
+/* ---- several interfaces, all over the first one of the provider below ---- */
+
+enum { NICS_MOST = 64 };
+
+static int close_nic(struct fid *fid)
+{
+    (void)fid;
+    return 0;
+}
+
+static struct fi_ops nic_ops = {.size = sizeof(struct fi_ops), .close = close_nic};
+static struct fi_bus_attr buses[NICS_MOST];
+static struct fid_nic nics[NICS_MOST];
+
+static void name_nic(struct fi_info *info, size_t index)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "strict%zu", index);
+    free(info->domain_attr->name);
+    info->domain_attr->name = strdup(name);
+    buses[index] =
+        (struct fi_bus_attr){.bus_type = FI_BUS_PCI, .attr.pci.bus_id = (uint8_t)(index + 1)};
+    nics[index] =
+        (struct fid_nic){.fid = {FI_CLASS_NIC, NULL, &nic_ops}, .bus_attr = &buses[index]};
+    info->nic = &nics[index];
+}
+
+static void offer_nics(struct fi_info *first, size_t count)
+{
+    fi_freeinfo(first->next);
+    first->next = NULL;
+    if (count > NICS_MOST)
+        strict_die("FI_WEFT_STRICT: nics=%zu: at most %d", count, NICS_MOST);
+    for (size_t i = count; i-- > 1;) {
+        struct fi_info *more = fi_dupinfo(first);
+        if (more == NULL)
+            return;
+        name_nic(more, i);
+        more->next = first->next;
+        first->next = more;
+    }
+    name_nic(first, 0);
+}
+
 static int get_info(uint32_t version, const char *node, const char *service, uint64_t flags,
                     const struct fi_info *hints, struct fi_info **out)
 {
@@ -108,6 +154,8 @@ static int get_info(uint32_t version, const char *node, const char *service, uin
     int rc = strict_find_below(NULL, out);
     for (struct fi_info *info = rc == 0 ? *out : NULL; info != NULL; info = info->next)
         restrict_info(info, hints);
+    if (rc == 0 && strict_options()->nics > 0)
+        offer_nics(*out, strict_options()->nics);
     return rc;
 }
 
