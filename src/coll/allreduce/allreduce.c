@@ -5,6 +5,7 @@
 #include "coll/allreduce/allreduce_nodes.h"
 #include "coll/team/pieces.h"
 #include "coll/wall/wall_algorithms.h"
+#include "coll/wall/wall_groups.h"
 
 static weft_team_t team_of_all(const weft_coll_args_t *args)
 {
@@ -157,6 +158,10 @@ const weft_algorithm_t weft_allreduce_algorithms[] = {
      WEFT_HAS_RADIX | WEFT_HAS_FOLD},
     {"wall", weft_wall_allreduce, WEFT_NEEDS_WALL, "1 post of n bytes a rank; each reduces p n",
      NULL, WEFT_HAS_FOLD},
+    {"wall_grouped", weft_grouped_allreduce, WEFT_NEEDS_WALL,
+     "3 posts a rank; leaders of groups reduce p n", NULL, WEFT_HAS_FOLD},
+    {"wall_or_groups", weft_learnt_allreduce, WEFT_NEEDS_WALL,
+     "wall or wall_grouped, whichever is the faster", NULL, WEFT_HAS_FOLD},
     {"wall_sliced", weft_wall_allreduce_sliced, WEFT_NEEDS_WALL,
      "2 posts, of n and n/p bytes; each rank reduces n", NULL, WEFT_HAS_FOLD},
     {0},

@@ -4,6 +4,7 @@
 #include "coll/team/pieces.h"
 #include "coll/team/shared.h"
 #include "coll/wall/wall_algorithms.h"
+#include "coll/wall/wall_groups.h"
 
 static void barrier_dissemination(weft_plan_t *plan, const weft_coll_args_t *args)
 {
@@ -99,5 +100,8 @@ const weft_algorithm_t weft_barrier_algorithms[] = {
     {"shared", barrier_shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
      barrier_shared_us, WEFT_HAS_RADIX},
     {"wall", weft_paired_barrier, WEFT_NEEDS_WALL, "1 post a rank", NULL, 0},
+    {"wall_grouped", weft_grouped_barrier, WEFT_NEEDS_WALL, "3 posts a rank, read by few", NULL, 0},
+    {"wall_or_groups", weft_learnt_barrier, WEFT_NEEDS_WALL,
+     "wall or wall_grouped, whichever is the faster", NULL, 0},
     {0},
 };

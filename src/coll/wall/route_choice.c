@@ -22,7 +22,7 @@ void weft_route_open(weft_route_choice_t *choice, weft_route_t first)
 
 static void turn(weft_route_choice_t *choice)
 {
-    choice->route = choice->route == WEFT_ROUTE_WALL ? WEFT_ROUTE_MESSAGES : WEFT_ROUTE_WALL;
+    choice->route = choice->route == WEFT_ROUTE_WALL ? WEFT_ROUTE_OTHER : WEFT_ROUTE_WALL;
     choice->settling = SETTLING;
 }
 

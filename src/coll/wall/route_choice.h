@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which of two routes the long moves of a pair of ranks take: over their wall, or as messages. One
- * is taken as long as it is the faster by what calls of both took. The other is tried when the
- * calls so far have taken four times as long as a first try may (it touches large rings, and learns
- * its ways), and then now and then, each time for a few calls, after a pause that doubles while it
- * is in vain. One of these belongs to the first member of a wall; no thread safety.
+ * Which of two routes calls on a wall take: the long moves of two members go over the wall or as
+ * messages (wall_route.h), short calls of many on one level or by groups (wall_groups.h). One is
+ * taken as long as it is the faster by what calls took. The other is tried when the calls so far
+ * have taken four times as long as a first try may (messages touch large rings, and learn their
+ * ways), and then now and then, each time for a few calls, after a pause that doubles while it is
+ * in vain. One of these belongs to the first member of a wall; no thread safety.
  */
 #ifndef WEFT_COLL_WALL_ROUTE_CHOICE_H
 #define WEFT_COLL_WALL_ROUTE_CHOICE_H
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum weft_route { WEFT_ROUTE_WALL, WEFT_ROUTE_MESSAGES } weft_route_t;
+typedef enum weft_route { WEFT_ROUTE_WALL, WEFT_ROUTE_OTHER } weft_route_t;
 
 typedef struct weft_route_choice {
     weft_route_t route; /* of calls from now on */

@@ -345,14 +345,28 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
     return room;
 }
 
-void weft_wall_post(weft_wall_t *wall)
+static inline void make_post(weft_wall_t *wall)
 {
     weft_post_t *post = &wall->strip->posts[wall->number % WEFT_WALL_POSTS];
     if (wall->ring_at != wall->begins[wall->number % WEFT_WALL_POSTS])
         weft_wall_leave_claims(wall);
     post->stamp = wall->stamp;
     atomic_store_explicit(&post->number, wall->number, memory_order_release);
+}
+
+void weft_wall_post(weft_wall_t *wall)
+{
+    make_post(wall);
     ring_doorbells(wall);
+}
+
+/* Those who wait for room need only what is older than a call, and hear of its last post. */
+void weft_wall_post_for(weft_wall_t *wall, const int *list, int count)
+{
+    make_post(wall);
+    weft_doorbells_fence();
+    for (int i = 0; i < count; i++)
+        weft_doorbell_touch(wall->members[list[i]].doorbell);
 }
 
 /* Who comes first looks on until the other one has come, or has posted something else. */

@@ -58,6 +58,7 @@ enum {
 };
 
 typedef struct weft_wall_neighbors weft_wall_neighbors_t;
+typedef struct weft_wall_groups weft_wall_groups_t;
 
 typedef struct weft_wall_member {
     const weft_strip_t *strip;
@@ -111,6 +112,7 @@ struct weft_wall {
     weft_wall_timing_t timing;
     weft_wall_routes_t routes;        /* of the first member of a pair */
     weft_wall_neighbors_t *neighbors; /* NULL: its communicator has no topology */
+    weft_wall_groups_t *groups;       /* of members that are near each other */
     uint64_t lacks;                   /* posts of this number, for room, while it is_trying */
     weft_list_t pending;              /* the nonblocking calls, in their order */
     weft_link_t busy;                 /* in the list of walls with such calls */
@@ -283,6 +285,9 @@ static inline size_t weft_stamp_bytes(uint64_t stamp)
 
 /** Make the post. */
 void weft_wall_post(weft_wall_t *wall);
+
+/** The same for a post that only list[count] may wait for, before one for all in the same call. */
+void weft_wall_post_for(weft_wall_t *wall, const int *list, int count);
 
 /** The stamp of a member's post is another one: its call, or its bytes, are unlike this rank's. */
 void weft_wall_disagree(weft_wall_t *wall, int member) __attribute__((cold));

@@ -9,6 +9,7 @@
 #include "coll/wall/wall.h"
 
 #include "coll/comm_shape.h"
+#include "coll/wall/wall_groups.h"
 #include "coll/wall/wall_neighbors.h"
 #include "object/topology.h"
 #include "runtime/device.h"
@@ -33,6 +34,7 @@ enum {
 typedef struct offer {
     uint64_t number; /* no post of it has a higher one */
     uint32_t free;   /* a bit for each wall */
+    int32_t part;    /* of the machine (wall_groups.h); -1: not known */
     uint32_t edges;  /* that lead away from it, in the communicator's topology */
     uint8_t is_willing;
     uint8_t has_no_device; /* and will not have any */
@@ -65,14 +67,20 @@ static bool is_drained(weft_wall_t *wall)
     return !wall->owes_post && weft_wall_has_all(wall, wall->number);
 }
 
+static void release_wall(weft_wall_t *wall)
+{
+    weft_wall_forget_neighbors(wall);
+    weft_free(wall->groups);
+    weft_free(wall);
+}
+
 static void free_wall(int index)
 {
     if (walls[index]->number > highest_number)
         highest_number = walls[index]->number;
     atomic_store(&walls[index]->strip->state.taken_down_at, 0);
     weft_wall_routes_clear(walls[index]->strip);
-    weft_wall_forget_neighbors(walls[index]);
-    weft_free(walls[index]);
+    release_wall(walls[index]);
     walls[index] = NULL;
 }
 
@@ -146,6 +154,7 @@ static wall_offer_t own_offer(const weft_comm_t *comm, bool is_willing)
     uint32_t free = is_agreeing ? 0 : free_walls(); /* this may raise highest_number */
     wall_offer_t offer = {.number = WEFT_WALL_POSTS + highest_number,
                           .free = free,
+                          .part = weft_wall_own_part(comm->size),
                           .edges = edges_of(comm),
                           .is_willing =
                               is_willing && (*weft_device_news == 0 || comm->is_host_only),
@@ -244,6 +253,20 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
              wall->size, wall->chunk);
 }
 
+/* What else the members have told of themselves. */
+static int know_members(weft_wall_t *wall, const wall_offer_t *offers, size_t edges_most)
+{
+    int parts[WEFT_WALL_MEMBERS_MOST];
+    for (int i = 0; i < wall->size; i++)
+        parts[i] = offers[i].part;
+    wall->groups = weft_wall_groups_make(parts, wall->size, wall->rank);
+    if (wall->groups == NULL) {
+        weft_wall_give_up(wall, weft_fail(MPI_ERR_NO_MEM, "no memory for groups of ranks"));
+        return wall->error;
+    }
+    return wall->comm->topology == NULL ? MPI_SUCCESS : weft_wall_find_neighbors(wall, edges_most);
+}
+
 /* A member without memory for it is not willing. *out: NULL if there is no wall. */
 static int agree(weft_comm_t *comm, bool is_willing, weft_wall_t **out)
 {
@@ -259,8 +282,7 @@ static int agree(weft_comm_t *comm, bool is_willing, weft_wall_t **out)
     if (err == MPI_SUCCESS && combine(offers, comm->size, &sum)) {
         set_up(wall, comm, &sum);
         *out = wall;
-        if (comm->topology != NULL)
-            err = weft_wall_find_neighbors(wall, sum.edges);
+        err = know_members(wall, offers, sum.edges);
     } else {
         weft_free(wall);
     }
@@ -340,8 +362,7 @@ void weft_walls_close(void)
     weft_wall_requests_close();
     for (int i = 0; i < WEFT_WALLS; i++) {
         if (walls[i] != NULL)
-            weft_wall_forget_neighbors(walls[i]);
-        weft_free(walls[i]);
+            release_wall(walls[i]);
         walls[i] = NULL;
         ring_in_use[i] = 0;
     }

@@ -52,6 +52,10 @@ void weft_wall_scatterv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_alltoallv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_alltoallw(weft_plan_t *plan, const weft_coll_args_t *args);
 
+/* The calls themselves, on one level. */
+int weft_wall_flat_barrier(weft_wall_t *wall, const weft_coll_args_t *args);
+int weft_wall_flat_allreduce(weft_wall_t *wall, const weft_coll_args_t *args);
+
 /* wall_neighbors.c */
 void weft_wall_neighbor_allgather(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_neighbor_allgatherv(weft_plan_t *plan, const weft_coll_args_t *args);

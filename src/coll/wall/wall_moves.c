@@ -318,6 +318,11 @@ WEFT_WALL_STEPS(allgather, begin_allgather, post_allgather, take_allgather)
 WEFT_WALL_STEPS(allgatherv, begin_allgatherv, post_allgatherv, take_allgatherv)
 WEFT_WALL_STEPS(alltoall, begin_alltoall, post_alltoall, take_alltoall)
 
+int weft_wall_flat_barrier(weft_wall_t *wall, const weft_coll_args_t *args)
+{
+    return run_barrier(wall, args);
+}
+
 void weft_paired_barrier(weft_plan_t *plan, const weft_coll_args_t *args)
 {
     weft_wall_barrier(plan, args);

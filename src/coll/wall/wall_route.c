@@ -32,7 +32,7 @@ static int kind_of(weft_coll_t coll, size_t bytes)
 static weft_route_t first_route(const weft_wall_routes_t *routes, int kind)
 {
     bool suits = kind % SIZES > 0 && colls[kind / SIZES] != WEFT_GATHER;
-    return suits && routes->prefer_messages ? WEFT_ROUTE_MESSAGES : WEFT_ROUTE_WALL;
+    return suits && routes->prefer_messages ? WEFT_ROUTE_OTHER : WEFT_ROUTE_WALL;
 }
 
 void weft_wall_routes_open(weft_wall_routes_t *routes, bool prefer_messages)
@@ -53,20 +53,19 @@ void weft_wall_routes_clear(weft_strip_t *strip)
 
 /* A route, and from which number of posts on it is taken: before, it is the other one. Not 0, which
  * stands for the first route. */
-static void show_route(weft_wall_t *wall, int kind, weft_route_t route)
+void weft_wall_show_route(weft_wall_t *wall, int kind, weft_route_t route)
 {
     uint64_t from = wall->number + WEFT_WALL_POSTS;
     atomic_store_explicit(&wall->strip->state.routes[kind], from << 1 | (uint64_t)route,
                           memory_order_relaxed);
 }
 
-static weft_route_t route_now(const weft_wall_t *wall, int kind)
+weft_route_t weft_wall_route_now(const weft_wall_t *wall, int kind, weft_route_t first)
 {
     uint64_t shown =
         atomic_load_explicit(&wall->members[0].strip->state.routes[kind], memory_order_relaxed);
     bool is_in_force = wall->number >= shown >> 1;
-    return shown == 0 ? first_route(&wall->routes, kind)
-                      : (weft_route_t)((shown & 1) ^ !is_in_force);
+    return shown == 0 ? first : (weft_route_t)((shown & 1) ^ !is_in_force);
 }
 
 /* The mark is no other move's: it is stored last, and taken away first. */
@@ -111,7 +110,7 @@ static void learn_route(weft_wall_t *wall)
              weft_coll_name(colls[last->kind / SIZES]), last->bytes, (double)choice->least,
              route_names[last->route], route_names[choice->route],
              choice->is_try ? " for a try" : "");
-    show_route(wall, last->kind, choice->route);
+    weft_wall_show_route(wall, last->kind, choice->route);
 }
 
 static int route_by_messages(weft_wall_t *wall, weft_coll_t coll, const weft_coll_args_t *args)
@@ -127,11 +126,11 @@ int weft_wall_route(weft_wall_t *wall, weft_coll_t coll, const weft_coll_args_t 
         learn_route(wall);
     size_t bytes = weft_coll_bytes(coll, args);
     int kind = kind_of(coll, bytes);
-    weft_route_t route = route_now(wall, kind);
+    weft_route_t route = weft_wall_route_now(wall, kind, first_route(&wall->routes, kind));
     uint64_t mark = wall->number + 1; /* not 0 */
     int64_t began_ns = weft_clock_ns();
     int err =
-        route == WEFT_ROUTE_MESSAGES ? route_by_messages(wall, coll, args) : over_wall(wall, args);
+        route == WEFT_ROUTE_OTHER ? route_by_messages(wall, coll, args) : over_wall(wall, args);
     weft_move_t move = {mark, kind, route, bytes, began_ns, weft_clock_ns()};
     if (is_first && weft_route_begin(&wall->routes.kinds[kind]))
         wall->routes.last = move;

@@ -44,4 +44,11 @@ void weft_wall_routes_clear(weft_strip_t *strip);
 int weft_wall_route(weft_wall_t *wall, weft_coll_t coll, const weft_coll_args_t *args,
                     weft_on_wall_t over_wall);
 
+/** By the first member: calls of a kind (below WEFT_ROUTE_KINDS) take another route, from a number
+ * of posts on that no member has come to. */
+void weft_wall_show_route(weft_wall_t *wall, int kind, weft_route_t route);
+
+/** The route of the call that begins; `first`: before any was shown. */
+weft_route_t weft_wall_route_now(const weft_wall_t *wall, int kind, weft_route_t first);
+
 #endif

@@ -31,7 +31,7 @@ static int run(int calls, int64_t wall_ns, int64_t messages_ns)
     int messages = 0;
     for (int i = 0; i < calls; i++, next++) {
         weft_route_t route = routes[next % LAG];
-        bool is_message = route == WEFT_ROUTE_MESSAGES;
+        bool is_message = route == WEFT_ROUTE_OTHER;
         if (weft_route_begin(&choice))
             weft_route_note(&choice, route, is_message ? messages_ns : wall_ns, BYTES);
         routes[next % LAG] = choice.route;
@@ -45,7 +45,7 @@ static void a_given_route_comes_first(void **state)
     (void)state;
     assert_int_equal(choice.route, WEFT_ROUTE_WALL);
     assert_int_equal(run(8, 100000, 50000), 0);
-    weft_route_open(&choice, WEFT_ROUTE_MESSAGES);
+    weft_route_open(&choice, WEFT_ROUTE_OTHER);
     for (int i = 0; i < LAG; i++)
         routes[i] = choice.route;
     assert_int_equal(run(8, 50000, 100000), 8);
