@@ -46,7 +46,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WALL_MEMBERS_MOST = 128,
+    WEFT_WALL_MEMBERS_MOST = 512,
     WEFT_WALL_CHUNKS = 4, /* the part of a ring that is in use holds at least so many posts */
     /* What is lost before the whole ring is used, whose pages take 0.2 to 1 ms to be touched. It
      * is larger than the caches of a core (runtime/wall_place.c). On a Zen 4 a bcast of 1 MiB then
@@ -54,6 +54,9 @@ enum {
      * those caches anyway (Zen 5), nothing is lost, and a small ring leaves more room in them:
      * bcasts of 1 MiB take half of the time. */
     WEFT_WALL_LOST_NS = 1000000,
+    /* Of what a member sends to all others together, one piece for each. On 4 to 24 ranks of two
+     * cores an alltoall of more takes 1.1 to 5 times as long as messages do. */
+    WEFT_WALL_STREAM_MOST = 256 * 1024,
     WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 

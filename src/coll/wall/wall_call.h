@@ -23,6 +23,8 @@ typedef struct weft_wall_call {
     const char *own;    /* of reduce_scatter: this member's block of its input */
     struct weft_wall_streams *streams; /* of alltoallv and the like; NULL: others */
     char *packed;                      /* all that this member sends; NULL: packed post by post */
+    bool may_turn;                     /* it is blocking, so long streams may become messages: */
+    bool has_turned;                   /* they do, at all members */
 } weft_wall_call_t;
 
 /** The algorithm. `begin` sets everything from `steps` on. post and take: false is wall->error. */

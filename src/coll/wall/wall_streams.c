@@ -9,7 +9,9 @@
  *   spans[0] ... spans[p - 1] | block for member 0 | ... | block for member p - 1 |
  *
  * The spans say where in the stream the blocks lie; the one for the author is left out. Each reader
- * compares the length of its block with what it expects.
+ * compares the length of its block with what it expects. Where a member of an alltoallv sends much,
+ * all see it by the stamps of the first step, and a blocking call of three and more becomes one of
+ * messages: those are copied once where members read each other's memory.
  */
 #include "coll/wall/wall_algorithms.h"
 
@@ -20,16 +22,17 @@
 
 #include <string.h>
 
-/* As WEFT_WALL_STEPS, for calls with streams. */
-#define WEFT_WALL_STREAMS(name, begin, post, take)                                                 \
+/* As WEFT_WALL_STEPS, for calls of `coll` with streams. */
+#define WEFT_WALL_STREAMS(name, coll, begin, post, take)                                           \
     static const weft_wall_steps_t steps_of_##name = {begin, post, take, sizeof(streams_t)};       \
     static int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)                         \
     {                                                                                              \
         streams_t streams;                                                                         \
         weft_wall_call_t call = {.wall = wall, .args = args, .streams = &streams};                 \
+        call.may_turn = wall->size > 2;                                                            \
         int err = weft_wall_do_steps(&steps_of_##name, &call);                                     \
         weft_wall_end_call(&call);                                                                 \
-        return err;                                                                                \
+        return call.has_turned ? weft_coll_run_by_messages(coll, args) : err;                      \
     }                                                                                              \
     WEFT_WALL_PLAN(name)
 
@@ -325,21 +328,34 @@ static void begin_exchange(weft_wall_call_t *call, weft_wall_block_fn_t block,
     weft_wall_await_others(call);
 }
 
-/* How long the streams are is known after the first step. */
+/* By the stamps of the first step, which are the same for all members. */
+static bool learn_longest(weft_wall_call_t *call)
+{
+    size_t longest = call->streams->own.bytes;
+    for (int i = 0; i < call->wall->size; i++) {
+        size_t bytes;
+        if (!weft_wall_learn(call->wall, i, &bytes))
+            return false;
+        longest = bytes > longest ? bytes : longest;
+    }
+    know_longest(call, longest);
+    call->has_turned = call->may_turn && longest > WEFT_WALL_STREAM_MOST;
+    if (call->has_turned)
+        call->steps = 1;
+    return true;
+}
+
 static bool take_exchange(weft_wall_call_t *call, weft_wall_block_fn_t target)
 {
     weft_wall_t *wall = call->wall;
-    size_t longest = call->streams->own.bytes;
-    for (int i = 1; i < wall->size; i++) {
+    if (call->step == 0 && !learn_longest(call))
+        return false;
+    for (int i = 1; i < wall->size && !call->has_turned; i++) {
         int member = weft_wall_next(wall, i);
         weft_elements_t to = target(call->args, member);
         if (!take_part(call, member, &to))
             return false;
-        size_t bytes = call->streams->from[member].bytes;
-        longest = bytes > longest ? bytes : longest;
     }
-    if (call->step == 0)
-        know_longest(call, longest);
     return true;
 }
 
@@ -366,6 +382,6 @@ static bool take_alltoallw(weft_wall_call_t *call)
 /* ---- plans ---- */
 
 WEFT_WALL_STEPS(gatherv, begin_gatherv, post_gatherv, take_gatherv)
-WEFT_WALL_STREAMS(scatterv, begin_scatterv, post_scatterv, take_scatterv)
-WEFT_WALL_STREAMS(alltoallv, begin_alltoallv, post_part, take_alltoallv)
-WEFT_WALL_STREAMS(alltoallw, begin_alltoallw, post_part, take_alltoallw)
+WEFT_WALL_STREAMS(scatterv, WEFT_SCATTERV, begin_scatterv, post_scatterv, take_scatterv)
+WEFT_WALL_STREAMS(alltoallv, WEFT_ALLTOALLV, begin_alltoallv, post_part, take_alltoallv)
+WEFT_WALL_STREAMS(alltoallw, WEFT_ALLTOALLW, begin_alltoallw, post_part, take_alltoallw)
