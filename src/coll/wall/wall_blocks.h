@@ -33,6 +33,21 @@ static inline weft_elements_t weft_wall_recv_block(const weft_coll_args_t *args,
     return weft_wall_elements_at(args->recv_buf, weft_recv_block(args, member));
 }
 
+static inline weft_elements_t weft_wall_send_slice(const weft_coll_args_t *args, int member)
+{
+    return weft_wall_elements_at(args->send_buf, weft_send_slice(args, member));
+}
+
+static inline weft_elements_t weft_wall_send_piece(const weft_coll_args_t *args, int member)
+{
+    return weft_wall_elements_at(args->send_buf, weft_send_piece(args, member));
+}
+
+static inline weft_elements_t weft_wall_recv_piece(const weft_coll_args_t *args, int member)
+{
+    return weft_wall_elements_at(args->recv_buf, weft_recv_piece(args, member));
+}
+
 static inline weft_elements_t weft_wall_recv_slice(const weft_coll_args_t *args, int member)
 {
     return weft_wall_elements_at(args->recv_buf, weft_recv_slice(args, member));
@@ -68,6 +83,9 @@ static inline bool weft_wall_post_piece(weft_wall_t *wall, const weft_elements_t
     weft_wall_post(wall);
     return true;
 }
+
+/** Is the block that a member sends as long as this rank expects? If not the wall has given up. */
+bool weft_wall_expects(weft_wall_t *wall, int member, size_t sent, size_t expected);
 
 /** How much of `total` bytes goes into the post that begins with byte `done`. */
 static inline size_t weft_wall_part(const weft_wall_t *wall, size_t total, size_t done)

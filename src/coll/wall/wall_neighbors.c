@@ -235,14 +235,7 @@ static int run_long(weft_coll_t coll, const neighbor_call_t *x)
 
 static bool is_as_expected(const neighbor_call_t *x, int index, size_t sent)
 {
-    size_t expected = expected_bytes(x, index);
-    if (sent == expected)
-        return true;
-    weft_wall_give_up(x->wall, weft_fail(MPI_ERR_TRUNCATE,
-                                         "the ranks disagree: rank %d sends %zu bytes, and rank %d "
-                                         "expects %zu bytes of it",
-                                         x->its->from[index].rank, sent, x->wall->rank, expected));
-    return false;
+    return weft_wall_expects(x->wall, x->its->from[index].rank, sent, expected_bytes(x, index));
 }
 
 /* A block that lies in a post of `all` bytes. */
@@ -396,21 +389,6 @@ static weft_elements_t same_block(const weft_coll_args_t *args, int index)
     return weft_wall_send_block(args, 0);
 }
 
-static weft_elements_t send_slice(const weft_coll_args_t *args, int index)
-{
-    return weft_wall_elements_at(args->send_buf, weft_send_slice(args, index));
-}
-
-static weft_elements_t send_typed(const weft_coll_args_t *args, int index)
-{
-    return weft_wall_elements_at(args->send_buf, weft_send_piece(args, index));
-}
-
-static weft_elements_t recv_typed(const weft_coll_args_t *args, int index)
-{
-    return weft_wall_elements_at(args->recv_buf, weft_recv_piece(args, index));
-}
-
 #define WEFT_WALL_NEIGHBORS(name, coll, exchange, to, from)                                        \
     static int run_##name(weft_wall_t *wall, const weft_coll_args_t *args)                         \
     {                                                                                              \
@@ -429,7 +407,7 @@ WEFT_WALL_NEIGHBORS(neighbor_allgatherv, WEFT_NEIGHBOR_ALLGATHERV, exchange_same
                     weft_wall_recv_slice)
 WEFT_WALL_NEIGHBORS(neighbor_alltoall, WEFT_NEIGHBOR_ALLTOALL, exchange_blocks,
                     weft_wall_send_block, weft_wall_recv_block)
-WEFT_WALL_NEIGHBORS(neighbor_alltoallv, WEFT_NEIGHBOR_ALLTOALLV, exchange_spans, send_slice,
-                    weft_wall_recv_slice)
-WEFT_WALL_NEIGHBORS(neighbor_alltoallw, WEFT_NEIGHBOR_ALLTOALLW, exchange_spans, send_typed,
-                    recv_typed)
+WEFT_WALL_NEIGHBORS(neighbor_alltoallv, WEFT_NEIGHBOR_ALLTOALLV, exchange_spans,
+                    weft_wall_send_slice, weft_wall_recv_slice)
+WEFT_WALL_NEIGHBORS(neighbor_alltoallw, WEFT_NEIGHBOR_ALLTOALLW, exchange_spans,
+                    weft_wall_send_piece, weft_wall_recv_piece)

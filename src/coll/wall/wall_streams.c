@@ -36,30 +36,15 @@
     }                                                                                              \
     WEFT_WALL_PLAN(name)
 
-static weft_elements_t send_slice(const weft_coll_args_t *args, int member)
-{
-    return weft_wall_elements_at(args->send_buf, weft_send_slice(args, member));
-}
-
-static weft_elements_t send_typed(const weft_coll_args_t *args, int member)
-{
-    return weft_wall_elements_at(args->send_buf, weft_send_piece(args, member));
-}
-
-static weft_elements_t recv_typed(const weft_coll_args_t *args, int member)
-{
-    return weft_wall_elements_at(args->recv_buf, weft_recv_piece(args, member));
-}
-
-static bool differs(weft_wall_t *wall, int member, size_t sent, size_t expected)
+bool weft_wall_expects(weft_wall_t *wall, int member, size_t sent, size_t expected)
 {
     if (sent == expected)
-        return false;
+        return true;
     weft_wall_give_up(wall, weft_fail(MPI_ERR_TRUNCATE,
                                       "the ranks disagree: rank %d sends %zu bytes, and rank %d "
                                       "expects %zu bytes of it",
                                       member, sent, wall->rank, expected));
-    return true;
+    return false;
 }
 
 /* How many steps there are the member that knows the longest block says. */
@@ -119,7 +104,7 @@ static bool collect_pieces(const weft_wall_call_t *call)
         size_t bytes = weft_wall_bytes_of(&to), sent, part = weft_wall_part_of(call, bytes);
         if (i == wall->rank)
             continue;
-        if (!weft_wall_learn(wall, i, &sent) || differs(wall, i, sent, bytes))
+        if (!weft_wall_learn(wall, i, &sent) || !weft_wall_expects(wall, i, sent, bytes))
             return false;
         const void *data = weft_wall_known_data(wall, i, part);
         weft_wall_claim(wall, i, part, data, part);
@@ -247,7 +232,8 @@ static bool take_part(const weft_wall_call_t *call, int member, const weft_eleme
     const char *data = weft_wall_known_data(wall, member, part);
     if (done == 0) {
         its->span = ((const wall_span_t *)data)[wall->rank];
-        if (differs(wall, member, its->span.end - its->span.first, weft_wall_bytes_of(to)))
+        if (!weft_wall_expects(wall, member, its->span.end - its->span.first,
+                               weft_wall_bytes_of(to)))
             return false;
     }
     wall_span_t here = overlap(its->span, done, done + part);
@@ -269,10 +255,10 @@ static void begin_scatterv(weft_wall_call_t *call)
         weft_wall_await_member(call, args->root);
         return;
     }
-    lay_out(&call->streams->own, call->wall, args, send_slice);
+    lay_out(&call->streams->own, call->wall, args, weft_wall_send_slice);
     know_longest(call, call->streams->own.bytes);
     if (args->recv_buf != MPI_IN_PLACE) {
-        weft_elements_t from = send_slice(args, call->wall->rank);
+        weft_elements_t from = weft_wall_send_slice(args, call->wall->rank);
         weft_elements_t own = weft_wall_recv_block(args, 0);
         weft_copy_elements(&from, &own);
     }
@@ -361,7 +347,7 @@ static bool take_exchange(weft_wall_call_t *call, weft_wall_block_fn_t target)
 
 static void begin_alltoallv(weft_wall_call_t *call)
 {
-    begin_exchange(call, send_slice, weft_wall_recv_slice);
+    begin_exchange(call, weft_wall_send_slice, weft_wall_recv_slice);
 }
 
 static bool take_alltoallv(weft_wall_call_t *call)
@@ -371,12 +357,12 @@ static bool take_alltoallv(weft_wall_call_t *call)
 
 static void begin_alltoallw(weft_wall_call_t *call)
 {
-    begin_exchange(call, send_typed, recv_typed);
+    begin_exchange(call, weft_wall_send_piece, weft_wall_recv_piece);
 }
 
 static bool take_alltoallw(weft_wall_call_t *call)
 {
-    return take_exchange(call, recv_typed);
+    return take_exchange(call, weft_wall_recv_piece);
 }
 
 /* ---- plans ---- */
