@@ -8,16 +8,16 @@ enum {
     PAUSE = 12,         /* between other rounds */
     GAP_FIRST = 256,    /* calls between tries; twice as many after each that is in vain, up to */
     GAP_MOST = 1 << 14,
-    TRY_NS = 8000000, /* four times what a first try may cost */
     KIB = 1024,
 };
 
 /* The other route has to take so much less. */
 static const float worth = 0.95F;
 
-void weft_route_open(weft_route_choice_t *choice, weft_route_t first)
+void weft_route_open(weft_route_choice_t *choice, weft_route_t first, int64_t try_ns)
 {
-    *choice = (weft_route_choice_t){.route = first, .settling = SETTLING_FIRST, .gap = GAP_FIRST};
+    *choice = (weft_route_choice_t){
+        .route = first, .settling = SETTLING_FIRST, .gap = GAP_FIRST, .try_ns = try_ns};
 }
 
 static void turn(weft_route_choice_t *choice)
@@ -46,7 +46,7 @@ static bool end_round(weft_route_choice_t *choice, size_t bytes)
     choice->usual = choice->least;
     choice->spent_ns += (int64_t)((SAMPLES + PAUSE) * choice->least * (float)bytes / KIB);
     choice->next_round = choice->calls + PAUSE;
-    if (choice->calls < choice->next_try || choice->spent_ns < TRY_NS)
+    if (choice->calls < choice->next_try || choice->spent_ns < choice->try_ns)
         return false;
     choice->is_try = true;
     choice->next_round = choice->calls;

@@ -25,11 +25,15 @@ typedef struct weft_route_choice {
     float least;        /* ns per KiB of the fastest of them, as others were disturbed */
     uint32_t calls, next_try, gap;
     uint32_t next_round; /* calls before it do not count */
-    int64_t spent_ns;    /* in all calls, as if each were as fast as the fastest of its round */
+    int64_t spent_ns;    /* in all calls, as if each were as fast as the fastest of its round, */
+    int64_t try_ns;      /* and before the first try */
 } weft_route_choice_t;
 
-/** This route comes first. */
-void weft_route_open(weft_route_choice_t *choice, weft_route_t first);
+/** What a first try of messages may cost, four times. */
+enum { WEFT_ROUTE_TRY_NS = 8000000 };
+
+/** This route comes first, for `try_ns` and a round at least. */
+void weft_route_open(weft_route_choice_t *choice, weft_route_t first, int64_t try_ns);
 
 /** A call begins. Is what it takes to be noted? */
 bool weft_route_begin(weft_route_choice_t *choice);

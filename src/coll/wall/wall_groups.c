@@ -96,7 +96,7 @@ weft_wall_groups_t *weft_wall_groups_make(const int *parts, int members, int ran
     place_members(its, parts, members);
     list_members(its, members, rank);
     for (int i = 0; i < WEFT_GROUP_KINDS; i++)
-        weft_route_open(&its->kinds[i], WEFT_ROUTE_WALL);
+        weft_route_open(&its->kinds[i], WEFT_ROUTE_WALL, 0);
     return its;
 }
 

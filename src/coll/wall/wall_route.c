@@ -40,7 +40,7 @@ void weft_wall_routes_open(weft_wall_routes_t *routes, bool prefer_messages)
     routes->prefer_messages = prefer_messages;
     routes->last.mark = 0;
     for (int i = 0; i < WEFT_ROUTE_KINDS; i++)
-        weft_route_open(&routes->kinds[i], first_route(routes, i));
+        weft_route_open(&routes->kinds[i], first_route(routes, i), WEFT_ROUTE_TRY_NS);
 }
 
 void weft_wall_routes_clear(weft_strip_t *strip)

@@ -17,7 +17,7 @@ static int next;
 static int open_choice(void **state)
 {
     (void)state;
-    weft_route_open(&choice, WEFT_ROUTE_WALL);
+    weft_route_open(&choice, WEFT_ROUTE_WALL, WEFT_ROUTE_TRY_NS);
     for (int i = 0; i < LAG; i++)
         routes[i] = choice.route;
     next = 0;
@@ -45,11 +45,22 @@ static void a_given_route_comes_first(void **state)
     (void)state;
     assert_int_equal(choice.route, WEFT_ROUTE_WALL);
     assert_int_equal(run(8, 100000, 50000), 0);
-    weft_route_open(&choice, WEFT_ROUTE_OTHER);
+    weft_route_open(&choice, WEFT_ROUTE_OTHER, WEFT_ROUTE_TRY_NS);
     for (int i = 0; i < LAG; i++)
         routes[i] = choice.route;
     assert_int_equal(run(8, 50000, 100000), 8);
     assert_in_range(run(MANY, 50000, 100000), LAG, MANY / 20);
+}
+
+/* Of calls that take a microsecond or two. */
+static void a_cheap_try_comes_soon(void **state)
+{
+    (void)state;
+    assert_int_equal(run(FEW, 2000, 1000), 0);
+    weft_route_open(&choice, WEFT_ROUTE_WALL, 0);
+    assert_in_range(run(FEW, 2000, 1000), FEW / 2, FEW - 8);
+    weft_route_open(&choice, WEFT_ROUTE_WALL, 0);
+    assert_in_range(run(FEW, 1000, 2000), LAG / 2, FEW / 4);
 }
 
 static void the_faster_one_is_kept(void **state)
@@ -101,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_given_route_comes_first, open_choice),
+        cmocka_unit_test_setup(a_cheap_try_comes_soon, open_choice),
         cmocka_unit_test_setup(the_faster_one_is_kept, open_choice),
         cmocka_unit_test_setup(short_calls_wait, open_choice),
         cmocka_unit_test_setup(a_change_is_noticed, open_choice),
