@@ -46,21 +46,27 @@ static hwloc_topology_t machine; /* NULL: not looked at yet */
 
 /* Without /sys, as in some chroots, hwloc's part for Linux finds nothing, and each process would
  * print hwloc's complaint about it: its other parts see the processors. */
+struct hwloc_topology *wefti_hardware_look(bool with_devices)
+{
+    hwloc_topology_t found;
+    if (hwloc_topology_init(&found) != 0)
+        return NULL;
+    if (access("/sys/devices/system/cpu", F_OK) != 0)
+        hwloc_topology_set_components(found, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
+    if (with_devices)
+        hwloc_topology_set_io_types_filter(found, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(found) == 0)
+        return found;
+    WEFT_LOG(WEFT_WARN, "start", "hwloc cannot look at the machine");
+    hwloc_topology_destroy(found);
+    return NULL;
+}
+
 static bool load_machine(void)
 {
-    if (machine != NULL)
-        return true;
-    if (hwloc_topology_init(&machine) != 0) {
-        machine = NULL;
-        return false;
-    }
-    if (access("/sys/devices/system/cpu", F_OK) != 0)
-        hwloc_topology_set_components(machine, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
-    if (hwloc_topology_load(machine) == 0)
-        return true;
-    WEFT_LOG(WEFT_WARN, "start", "hwloc cannot look at the machine");
-    weft_hardware_close();
-    return false;
+    if (machine == NULL)
+        machine = wefti_hardware_look(false);
+    return machine != NULL;
 }
 
 /* The smallest part of the machine on which the thread may run; NULL: unknown. */

@@ -33,6 +33,10 @@ bool weft_hardware_is_bound(void);
  * several, the machine has none, or there is no hwloc. */
 void weft_hardware_find(int instances[WEFT_HARDWARE_KINDS]);
 
+/** Have hwloc look at the machine, with the devices of its buses or without. NULL: it cannot, which
+ * was logged; else to be given to hwloc_topology_destroy(). Only in a build with hwloc. */
+struct hwloc_topology *wefti_hardware_look(bool with_devices);
+
 /** Called at the end of MPI. */
 void weft_hardware_close(void);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/pci_distance.h"
 
+#include "runtime/hardware.h"
 #include "runtime/world.h"
 #include "base/config.h"
-#include "base/log.h"
 #include "config.h"
 
 #include <stdlib.h>
@@ -140,19 +140,6 @@ bool wefti_pci_distances_on(struct hwloc_topology *machine, const weft_pci_viewe
 
 /* ---- this machine ---- */
 
-static hwloc_topology_t look_with_devices(void)
-{
-    hwloc_topology_t machine;
-    if (hwloc_topology_init(&machine) != 0)
-        return NULL;
-    hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    if (hwloc_topology_load(machine) == 0)
-        return machine;
-    WEFT_LOG(WEFT_WARN, "start", "hwloc cannot look at the devices of the machine");
-    hwloc_topology_destroy(machine);
-    return NULL;
-}
-
 static bool look_from_here(hwloc_topology_t machine, hwloc_bitmap_t bound,
                            const weft_pci_address_t *devices, int count, int *distances_out)
 {
@@ -168,7 +155,7 @@ static bool look_from_here(hwloc_topology_t machine, hwloc_bitmap_t bound,
 
 bool weft_pci_distances(const weft_pci_address_t *devices, int count, int *distances_out)
 {
-    hwloc_topology_t machine = look_with_devices();
+    hwloc_topology_t machine = wefti_hardware_look(true);
     set_equal(distances_out, count);
     if (machine == NULL)
         return false;

@@ -55,7 +55,7 @@ enum {
      * bcasts of 1 MiB take half of the time. */
     WEFT_WALL_LOST_NS = 1000000,
     /* Of what a member sends to all others together, one piece for each. On 4 to 24 ranks of two
-     * cores an alltoall of more takes 1.1 to 5 times as long as messages do. */
+     * cores an alltoall of more takes 0.8 (16 ranks, 64 KiB) to 5 times as long as messages do. */
     WEFT_WALL_STREAM_MOST = 256 * 1024,
     WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };

@@ -256,11 +256,11 @@ static int kind_of_call(const weft_coll_args_t *args)
     return args->op == NULL ? 0 : bytes <= FEW_BYTES ? 1 : 2;
 }
 
-static int run_timed(weft_wall_t *wall, const weft_coll_args_t *args, weft_on_wall_t run,
+/* The first member's calls are measured. */
+static int run_timed(weft_wall_t *wall, const weft_coll_args_t *args, weft_on_wall_t run, int kind,
                      weft_route_t route)
 {
     enum { PER_CALL = 1024 }; /* costs are counted for so many bytes */
-    int kind = kind_of_call(args);
     weft_route_choice_t *choice = &wall->groups->kinds[kind];
     if (wall->rank != 0 || !weft_route_begin(choice))
         return run(wall, args);
@@ -274,44 +274,30 @@ static int run_timed(weft_wall_t *wall, const weft_coll_args_t *args, weft_on_wa
 static int run_learnt(weft_wall_t *wall, const weft_coll_args_t *args, weft_on_wall_t flat,
                       weft_on_wall_t by_groups)
 {
-    weft_route_t route = weft_wall_route_now(wall, kind_of_call(args), WEFT_ROUTE_WALL);
-    return run_timed(wall, args, route == WEFT_ROUTE_WALL ? flat : by_groups, route);
-}
-
-static int run_learnt_barrier(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    return run_learnt(wall, args, weft_wall_flat_barrier, run_barrier);
-}
-
-static int run_learnt_allreduce(weft_wall_t *wall, const weft_coll_args_t *args)
-{
-    return run_learnt(wall, args, weft_wall_flat_allreduce, run_allreduce);
+    int kind = kind_of_call(args);
+    weft_route_t route = weft_wall_route_now(wall, kind, WEFT_ROUTE_WALL);
+    return run_timed(wall, args, route == WEFT_ROUTE_WALL ? flat : by_groups, kind, route);
 }
 
 /* ---- plans ---- */
 
 /* Nonblocking calls have one level: with posts that wait for others in between, each of them would
  * take another round of progress. */
-void weft_grouped_barrier(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    weft_wall_barrier(plan, args);
-    plan->on_wall = run_barrier;
-}
+#define WEFT_WALL_GROUPED(name)                                                                    \
+    static int run_learnt_##name(weft_wall_t *wall, const weft_coll_args_t *args)                  \
+    {                                                                                              \
+        return run_learnt(wall, args, weft_wall_flat_##name, run_##name);                          \
+    }                                                                                              \
+    void weft_grouped_##name(weft_plan_t *plan, const weft_coll_args_t *args)                      \
+    {                                                                                              \
+        weft_wall_##name(plan, args);                                                              \
+        plan->on_wall = run_##name;                                                                \
+    }                                                                                              \
+    void weft_learnt_##name(weft_plan_t *plan, const weft_coll_args_t *args)                       \
+    {                                                                                              \
+        weft_wall_##name(plan, args);                                                              \
+        plan->on_wall = run_learnt_##name;                                                         \
+    }
 
-void weft_grouped_allreduce(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    weft_wall_allreduce(plan, args);
-    plan->on_wall = run_allreduce;
-}
-
-void weft_learnt_barrier(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    weft_wall_barrier(plan, args);
-    plan->on_wall = run_learnt_barrier;
-}
-
-void weft_learnt_allreduce(weft_plan_t *plan, const weft_coll_args_t *args)
-{
-    weft_wall_allreduce(plan, args);
-    plan->on_wall = run_learnt_allreduce;
-}
+WEFT_WALL_GROUPED(barrier)
+WEFT_WALL_GROUPED(allreduce)

@@ -18,7 +18,7 @@
 
 #include "coll/wall/wall.h"
 
-/** A wall of fewer members has no groups, unless a table (WEFT_COLL_TUNING) asks for them. */
+/** With fewer members it is not worth it to ask hwloc for their parts of the machine. */
 enum { WEFT_GROUPED_LEAST = 16, WEFT_GROUP_KINDS = 3 };
 
 typedef struct weft_grouped_member {
