@@ -57,6 +57,11 @@ bool weft_store_suits_caches(void)
     return weft_simd_is_first_avx512();
 }
 
+bool weft_store_suits_small_rings(void)
+{
+    return weft_simd_is_intel_avx512();
+}
+
 bool weft_store_begins_large(void)
 {
     return weft_world_has_one_pair() && !weft_store_suits_caches();

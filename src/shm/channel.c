@@ -22,7 +22,7 @@ static void open_stores(weft_channel_out_t *out)
     weft_store_open(&out->stores[WEFT_STORE_LONGEST], lacks_large ? cached : cached | nontemporal,
                     lap);
     out->stores[0].cached = usual;
-    if (weft_store_suits_caches())
+    if (weft_store_suits_small_rings())
         expect_cached(out);
 }
 
@@ -36,7 +36,7 @@ static void use_large(weft_channel_t *channel)
 
 size_t weft_channel_loses_from(void)
 {
-    return weft_store_suits_caches() ? WEFT_STORE_LONGER : WEFT_LONG_PACKET;
+    return weft_store_suits_small_rings() ? WEFT_STORE_LONGER : WEFT_LONG_PACKET;
 }
 
 void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,

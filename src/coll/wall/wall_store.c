@@ -69,7 +69,7 @@ void weft_wall_store_renew(weft_wall_t *wall)
     /* The first lap, of lines that nobody has read, would make data that are simply cached look
      * cheap; and where each call is measured, twice its bytes are counted. */
     wall->timing.choice.settling *= 2;
-    if (!lacks_ring(wall) || weft_store_suits_caches())
+    if (!lacks_ring(wall) || weft_store_suits_small_rings())
         weft_store_expect_cached(&wall->timing.choice);
     if (wall->rank == 0)
         show_stores(wall);
