@@ -75,7 +75,7 @@ bool gpu_comes(const volatile unsigned *word, unsigned value)
 {
     double begin_us = gpu_now_us();
 
-    while (*word != value)
+    while (*word < value)
         if (gpu_now_us() - begin_us > PATIENCE_US)
             return false;
     return true;

@@ -38,8 +38,8 @@ void gpu_open(void);
 /* What comes later in this stream waits until words[GPU_GATE] is `value` or more. */
 void gpu_wait_at_gate(CUstream stream, unsigned value);
 
-/* Waits some time for a word to get a value. What has not come then is taken not to come before the
- * gate opens. */
+/* Waits some time for a word to be `value` or more. If it is less then, it is taken not to get
+ * there before the gate opens. */
 bool gpu_comes(const volatile unsigned *word, unsigned value);
 
 /* PTX with the kernel weft_empty. */

@@ -2,9 +2,9 @@
 /*
  * What a CUDA driver does where its documentation is silent, and Weft relies on an answer or was
  * suspected to (docs/device_verdicts.md): which calls wait while a stream waits at a gate (a word
- * in memory), how many such streams hold up another one, what is known of pieces of pools and of
- * virtual memory, which memory takes SYNC_MEMOPS; and how long small steps take. Prints a JSON
- * object a line: {"question", "answer"} or {"limit", "bytes", "us"}.
+ * in memory), how much such a stream takes, how many of them hold up another one, what is known of
+ * pieces of pools and of virtual memory, which memory takes SYNC_MEMOPS; and how long small steps
+ * take. Prints a JSON object a line: {"question", "answer"} or {"limit", "bytes", "us"}.
  *
  * Each question has a process of its own, which is ended after LIMIT_S: a call may never return.
  */
@@ -294,6 +294,46 @@ static void ask_other_threads(int unused)
                gets_through ? "gets through" : "does not get through");
 }
 
+/* ---- a stream that is full ---- */
+
+#define ENTRIES_MAX 20000
+
+static volatile unsigned given; /* entries of the gated stream */
+
+static void *fill_stream(void *unused)
+{
+    (void)unused;
+    OK(cuCtxSetCurrent(gpu.context));
+    while (given < ENTRIES_MAX && gpu.words[GPU_GATE] == 0) {
+        OK(cuMemsetD32Async(memory2, 1, 1, gpu.gated));
+        given++;
+    }
+    return NULL;
+}
+
+static void ask_full_stream(int unused)
+{
+    pthread_t filling, opening;
+    unsigned held = 0;
+    bool gets_through;
+
+    (void)unused;
+    gpu_open();
+    prepare_memory();
+    gpu_wait_at_gate(gpu.gated, 1);
+    pthread_create(&filling, NULL, fill_stream, NULL);
+    while (held < ENTRIES_MAX && gpu_comes(&given, held + 1))
+        held = given;
+    pthread_create(&opening, NULL, open_by_stream, NULL);
+    gets_through = gpu_comes(&gpu.words[GPU_MARK], 1);
+    gpu.words[GPU_GATE] = 1;
+    pthread_join(filling, NULL);
+    pthread_join(opening, NULL);
+    gpu_answer("takes %s%u small memsets; then work of another thread %s",
+               held == ENTRIES_MAX ? "more than " : "", held,
+               gets_through ? "gets through" : "does not get through");
+}
+
 /* ---- streams that share hardware queues ---- */
 
 static bool gets_through(CUstream stream)
@@ -496,6 +536,7 @@ int main(void)
     for (int i = 0; i < CALLS; i++)
         ask(calls[i].call, ask_call, i);
     ask("other threads while cuMemFree waits", ask_other_threads, 0);
+    ask("a stream at a gate", ask_full_stream, 0);
     ask("CUDA_DEVICE_MAX_CONNECTIONS=8", ask_queues, 8);
     ask("CUDA_DEVICE_MAX_CONNECTIONS=32", ask_queues, 32);
     return 0;

@@ -59,6 +59,7 @@ typedef struct sim_options {
     unsigned mps;         /* 1: the process is a client of MPS */
     unsigned turns;       /* 1: kernels of different processes never run on a device at once */
     unsigned strict;      /* calls wait for a whole device, and keep others out meanwhile */
+    unsigned depth;       /* work that a stream holds at most; 0: any amount */
     char peers[128];      /* all, none, or pairs like 0-1+2-3 */
     char peers_lie[64];   /* pairs likewise; "": none */
     char kernels[1024];   /* path of the kernels; "": beside this library */

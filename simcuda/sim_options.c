@@ -34,6 +34,7 @@ static const struct {
     {"version", NULL, &options.version, NULL, 0},
     {"fault", NULL, &options.fault, NULL, 0},
     {"strict", NULL, &options.strict, NULL, 0},
+    {"depth", NULL, &options.depth, NULL, 0},
     {"connections", NULL, &options.connections, NULL, 0},
     {"mps", NULL, &options.mps, NULL, 0},
     {"turns", NULL, &options.turns, NULL, 0},

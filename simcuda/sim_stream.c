@@ -157,6 +157,7 @@ static void conclude(sim_stream_t *stream, sim_op_t *op)
     op->has_passed = true;
     op->done_ns = sim_now();
     stream->first = op->next;
+    stream->held--;
     op->next = NULL;
     stream->asked = 0;
     sim_work_release(op->work);
@@ -246,8 +247,27 @@ uint64_t sim_late_until(bool is_idle)
     return sim_now() + (is_much ? late_ns / 2 : 0) + sim_random() % (late_ns / (is_much ? 2 : 16));
 }
 
+/* Nothing says whether a call that finds its stream full keeps those of other threads out, so with
+ * `strict` it does. */
+static void await_room(sim_stream_t *stream)
+{
+    const sim_options_t *options = sim_options();
+    if (options->depth == 0 || stream->held < options->depth)
+        return;
+    bool keeps_out = options->strict == SIM_STRICT && stream->context->device != NULL;
+    if (keeps_out)
+        sim_exclude(stream->context->device);
+    while (stream->held >= options->depth) {
+        hurry(stream->first);
+        sim_wait(&some_done);
+    }
+    if (keeps_out)
+        sim_admit();
+}
+
 void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out)
 {
+    await_room(stream);
     sim_op_t *op = sim_alloc(sizeof(*op));
     bool is_idle = stream->first == NULL;
     *op = (sim_op_t){
@@ -261,6 +281,7 @@ void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_
         stream->last->next = op;
     sim_op_release(stream->last);
     stream->last = op;
+    stream->held++;
     if (!stream->has_thread)
         start_thread(stream);
     pthread_cond_signal(&stream->has_work);

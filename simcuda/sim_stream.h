@@ -56,6 +56,7 @@ struct sim_stream {
     unsigned queue; /* the hardware queue; no meaning where each stream has its own */
     bool is_legacy, is_per_thread, has_thread, is_destroyed;
     sim_op_t *first, *last; /* last: stays when it is done; NULL: there has been none */
+    unsigned held;          /* ops that are not done */
     sim_op_t *early; /* the last one of a synchronous call that returned before it was done */
     pthread_cond_t has_work;
     unsigned asked;             /* times that a query found it busy since it last ended an op */
@@ -82,7 +83,8 @@ sim_stream_t *sim_null_stream(sim_context_t *context);
  * it. `wait`: returns the context's error when the work is done; not on a captured stream. */
 CUresult sim_submit(sim_stream_t *stream, sim_work_t *work, bool wait);
 /** Gives work to a stream that is not captured, as an op that awaits `awaited` (may be NULL); `out`
- * (may be NULL) gets a reference to the op. */
+ * (may be NULL) gets a reference to the op. Releases the lock while it waits for room (SIMCUDA's
+ * depth). */
 void sim_enqueue(sim_stream_t *stream, sim_work_t *work, sim_op_t *awaited, sim_op_t **out);
 /** When work begins that a thread of the driver does next, as SIMCUDA's late will have it; 0 or a
  * past time of sim_now(): at once. `is_idle`: the thread was waiting for work. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COUNT = 100, MEBI = 1 << 20 };
+enum { COUNT = 100, MEBI = 1 << 20, DEPTH = 4 };
 
 static CUstream streams[2];
 static int *pinned;
@@ -215,6 +215,25 @@ static void ends_when_the_word_comes(void)
     pthread_join(thread, NULL);
 }
 
+/* One more than `depth`, with the wait that is there. */
+static void fill_stream(void)
+{
+    for (int i = 0; i < DEPTH; i++)
+        OK(cuStreamWriteValue32(streams[0], (CUdeviceptr)(pinned + 1), (cuuint32_t)i, 0));
+}
+
+static void full_stream_keeps_others_out(void)
+{
+    keep_others_out(fill_stream);
+}
+
+static void full_stream_lets_others_in(void)
+{
+    keep_others_out(fill_stream);
+    OK(cuStreamSynchronize(streams[0]));
+    SAME(((volatile int *)pinned)[1], DEPTH - 1);
+}
+
 /* ---- hardware queues ---- */
 
 /* The second stream does not get past a wait of the first one, though nothing orders them. */
@@ -308,6 +327,9 @@ int main(void)
         {"for all contexts of the device", "strict=1,devices=2,lazy,late=20", of_all_contexts, 0},
         {"a waiting call keeps others out", "strict=1,late=0", keeps_others_out, SIGALRM},
         {"a store ends the wait", "strict=1,late=0", ends_when_the_word_comes, 0},
+        {"a full stream keeps others out", "strict=1,late=0,depth=4", full_stream_keeps_others_out,
+         SIGALRM},
+        {"without it they come in", "strict=2,late=0,depth=4", full_stream_lets_others_in, 0},
         {"one hardware queue", "connections=1,late=0", one_queue_for_two, 0},
         {"two hardware queues", "connections=2,late=0", two_queues_for_two, 0},
         {"as many as three queues", "connections=3,late=0", wait_in_three, 0},
