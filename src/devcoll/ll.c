@@ -171,31 +171,6 @@ typedef struct shot {
     size_t most;  /* bytes of the longest block */
 } shot_t;
 
-/* The bytes that `from` sends to `to`, as the offer of `to` has them. */
-static size_t ll_block_bytes(const weft_meeting_t *meeting, int from, int to)
-{
-    const weft_offer_t *offer = wefti_offer_of(meeting, to);
-    bool is_from_nobody = wefti_offer_is_from_root(offer) && from != offer->root;
-    const weft_export_row_t *row = wefti_offer_row(offer, WEFT_GETS, from);
-    return row == NULL || is_from_nobody ? 0 : row->bytes;
-}
-
-/* Do sender and receiver have the same size for every block? */
-static bool measure_blocks(const weft_meeting_t *meeting, shot_t *shot)
-{
-    for (int from = 0; from < meeting->members; from++) {
-        for (int to = 0; to < meeting->members; to++) {
-            size_t bytes = ll_block_bytes(meeting, from, to);
-            const weft_export_row_t *given =
-                wefti_offer_row(wefti_offer_of(meeting, from), WEFT_GIVES, to);
-            if (bytes > 0 && (given == NULL || given->bytes != bytes))
-                return false;
-            shot->most = bytes > shot->most ? bytes : shot->most;
-        }
-    }
-    return true;
-}
-
 static size_t ll_slice_of(size_t bytes, int members)
 {
     size_t units = (bytes + UNIT_BYTES - 1) / UNIT_BYTES, ranks = (size_t)members;
@@ -207,7 +182,7 @@ static bool plan_shot(const weft_meeting_t *meeting, shot_t *out)
 {
     const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
     shot_t shot = {.is_reduction = own->op >= 0};
-    if (!measure_blocks(meeting, &shot))
+    if (!wefti_offers_measure(meeting, &shot.most))
         return false;
     if (own->coll == WEFT_ALLREDUCE && meeting->members > 2 && shot.most > ONE_SHOT_MOST) {
         shot.slice = ll_slice_of(shot.most, meeting->members);
@@ -247,15 +222,16 @@ static void put_blocks(const weft_meeting_t *meeting, const weft_export_t export
         weft_exchange_peer_t *peer = &out->peer[i];
         peer->from = wefti_export_place(meeting, exports, WEFT_GIVES, i);
         peer->to = wefti_export_place(meeting, exports, WEFT_GETS, i);
-        peer->out_bytes = ll_block_bytes(meeting, self, i);
-        peer->in_bytes = shot->is_reduction && i != self ? 0 : ll_block_bytes(meeting, i, self);
+        peer->out_bytes = wefti_offer_block_bytes(meeting, self, i);
+        peer->in_bytes =
+            shot->is_reduction && i != self ? 0 : wefti_offer_block_bytes(meeting, i, self);
     }
 }
 
 static void put_slices(const weft_meeting_t *meeting, const weft_export_t exports[WEFT_SIDES],
                        const shot_t *shot, weft_exchange_t *out)
 {
-    size_t bytes = ll_block_bytes(meeting, meeting->member, meeting->member);
+    size_t bytes = wefti_offer_block_bytes(meeting, meeting->member, meeting->member);
     for (int i = 0; i < meeting->members; i++) {
         weft_exchange_peer_t *peer = &out->peer[i];
         size_t begin = (size_t)i * shot->slice < bytes ? (size_t)i * shot->slice : bytes;

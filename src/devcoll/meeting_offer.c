@@ -38,6 +38,30 @@ weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_
     return offer;
 }
 
+size_t wefti_offer_block_bytes(const weft_meeting_t *meeting, int from, int to)
+{
+    const weft_offer_t *offer = wefti_offer_of(meeting, to);
+    bool is_from_nobody = wefti_offer_is_from_root(offer) && from != offer->root;
+    const weft_export_row_t *row = wefti_offer_row(offer, WEFT_GETS, from);
+    return row == NULL || is_from_nobody ? 0 : row->bytes;
+}
+
+bool wefti_offers_measure(const weft_meeting_t *meeting, size_t *most_out)
+{
+    *most_out = 0;
+    for (int from = 0; from < meeting->members; from++) {
+        for (int to = 0; to < meeting->members; to++) {
+            size_t bytes = wefti_offer_block_bytes(meeting, from, to);
+            const weft_export_row_t *given =
+                wefti_offer_row(wefti_offer_of(meeting, from), WEFT_GIVES, to);
+            if (bytes > 0 && (given == NULL || given->bytes != bytes))
+                return false;
+            *most_out = bytes > *most_out ? bytes : *most_out;
+        }
+    }
+    return true;
+}
+
 bool wefti_offer_is_same_call(const weft_offer_t *a, const weft_offer_t *b)
 {
     return a->coll == b->coll && a->tag == b->tag && a->root == b->root && a->op == b->op &&

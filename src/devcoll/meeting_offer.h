@@ -72,6 +72,12 @@ static inline bool wefti_offer_is_from_root(const weft_offer_t *offer)
     return offer->coll == WEFT_BCAST || offer->coll == WEFT_SCATTER || offer->coll == WEFT_SCATTERV;
 }
 
+/** The bytes that member `from` sends to `to`, as the offer of `to` has them. */
+size_t wefti_offer_block_bytes(const weft_meeting_t *meeting, int from, int to);
+
+/** Do sender and receiver have the same size for every block? *most_out is that of the longest. */
+bool wefti_offers_measure(const weft_meeting_t *meeting, size_t *most_out);
+
 bool wefti_offer_is_same_call(const weft_offer_t *a, const weft_offer_t *b);
 
 /** Are all members ready to have a method do this call? All offers must be there. */
