@@ -317,21 +317,33 @@ bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared)
     return true;
 }
 
+static void put_portions(const weft_multicast_call_t *its, weft_multicast_args_t *args)
+{
+    args->portions = (uint32_t)its->portions;
+    for (int i = 0; i < its->portions; i++) {
+        const weft_portion_t *portion = &its->portion[i];
+        args->portion[i] = (weft_multicast_portion_t){portion->from, portion->to, portion->bytes};
+        if (portion->bytes > args->bytes)
+            args->bytes = portion->bytes;
+    }
+}
+
 int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *its)
 {
     const multicast_part_t *part = (const multicast_part_t *)its->multicast;
+    weft_kernel_t kernel =
+        its->op == NULL ? WEFT_KERNEL_multicast_move : weft_multicast_kernel(its->op, its->type);
     weft_kernel_call_t call;
     weft_multicast_args_t *args = &call.args.multicast;
     *args = (weft_multicast_args_t){.members = (uint32_t)its->members,
                                     .member = (uint32_t)its->member,
                                     .flag = its->flag,
-                                    .bytes = its->bytes,
+                                    .scatters = its->scatters,
                                     .limit_ns = wefti_kernel_limit_ns(),
                                     .watch = its->watch,
-                                    .from = its->from,
-                                    .to = its->to,
                                     .own = (void *)(uintptr_t)part->own,
                                     .all = (void *)(uintptr_t)part->all};
-    weft_call_multicast(weft_multicast_kernel(its->op, its->type), &call);
-    return wefti_launch(queue, &call, "an allreduce with other ranks, by multicast");
+    put_portions(its, args);
+    weft_call_multicast(kernel, &call);
+    return wefti_launch(queue, &call, "a collective with other ranks, by multicast");
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The method "multicast", for large allreduces of ranks that each have a device of their own. It
+ * The method "multicast", for large collectives of ranks that each have a device of their own. It
  * uses multicast memory, an object in which each device has a part: a load at its address gives the
  * sum of all parts, and a store goes to all of them; the switch between the devices does both. The
- * kernels of all ranks move their operands through it (cuda/kernels/multicast.cuh).
+ * kernels of all ranks move their data through it (cuda/kernels/multicast.cuh). An allreduce needs
+ * both, a reduce-scatter the load, a broadcast and an allgather the store.
  *
  * Stages. Each rank takes the next one at a meeting that the method "direct" does, once the offers
  * show that all others have reached the current one:
@@ -14,7 +15,7 @@
  *   BOUND    The device has memory in the object, which is cleared. Each rank binds when all have
  *            joined, as the driver would otherwise wait for them.
  *
- * Once all ranks are bound, this method does a meeting's allreduce. A rank that cannot go on says
+ * Once all ranks are bound, this method does a meeting's call. A rank that cannot go on says
  * so in its offer, and the others give up as well.
  */
 #include "devcoll/kernel_method.h"
@@ -67,10 +68,21 @@ static weft_kernel_kind_t multicast_kind = {
 
 static bool multicast_knows(weft_coll_t coll)
 {
-    return coll == WEFT_ALLREDUCE;
+    switch (coll) {
+    case WEFT_ALLREDUCE:
+    case WEFT_REDUCE_SCATTER:
+    case WEFT_REDUCE_SCATTER_BLOCK:
+    case WEFT_BCAST:
+    case WEFT_ALLGATHER:
+    case WEFT_ALLGATHERV:
+        return true;
+    default:
+        return false;
+    }
 }
 
-/* The switch adds in an order of its own. */
+/* The switch adds in an order of its own. (The contract is a simple one: with WEFT_REPRODUCIBLE
+ * multicast memory is not used, not even for data that are only moved.) */
 static bool multicast_possible(const weft_task_t *task)
 {
     return !weft_config.REPRODUCIBLE && wefti_kernel_possible(task, WEFT_METHOD_MULTICAST);
@@ -92,7 +104,7 @@ static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
 static bool multicast_offer(weft_task_t *task, weft_offer_t *offer)
 {
     multicast_state_t *its = (multicast_state_t *)wefti_kernel_offer(task, &multicast_kind, offer);
-    weft_device_t *device = task->exports[WEFT_GETS].device;
+    weft_device_t *device = wefti_exports_device(task->exports);
     uint32_t *stage = &offer->stage[WEFT_METHOD_MULTICAST];
     if (its == NULL || device == NULL)
         return false;
@@ -178,25 +190,43 @@ static void multicast_learn(weft_task_t *task)
 
 /* ---- the call ---- */
 
-/* The bytes of the operand, if all agree; 0 if they do not. */
-static size_t operand_bytes(const weft_meeting_t *meeting)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < meeting->members; i++) {
-        for (int side = 0; side < WEFT_SIDES; side++) {
-            const weft_export_row_t *row =
-                wefti_offer_row(wefti_offer_of(meeting, i), (weft_side_t)side, 0);
-            if (row == NULL || (bytes != 0 && row->bytes != bytes))
-                return 0;
-            bytes = row->bytes;
-        }
-    }
-    return bytes;
-}
-
 static bool multicast_agrees(const weft_task_t *task)
 {
-    return wefti_kernel_agrees(task, WEFT_METHOD_MULTICAST) && operand_bytes(&task->meeting) > 0;
+    size_t most;
+    return wefti_kernel_agrees(task, WEFT_METHOD_MULTICAST) &&
+           wefti_offers_measure(&task->meeting, &most) && most > 0;
+}
+
+/* Does the call treat ranks apart? Then there is a portion for each. */
+static bool has_blocks(weft_coll_t coll)
+{
+    return coll != WEFT_ALLREDUCE && coll != WEFT_BCAST;
+}
+
+/* The row of an offer that has the length of portion `index` for all members: of a reduction that
+ * of a member that gets it, else that of the member that gives it. */
+static const weft_export_row_t *length_of(const weft_meeting_t *meeting, int index)
+{
+    const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
+    int member = wefti_offer_is_from_root(own) ? own->root : index;
+    weft_side_t side = own->op >= 0 ? WEFT_GETS : WEFT_GIVES;
+    return wefti_offer_row(wefti_offer_of(meeting, member), side, index);
+}
+
+/* This member gives all that is reduced, else what is its own. It gets all that is gathered, except
+ * for its own block in place, else what is its own. */
+static weft_portion_t portion_at(const weft_task_t *task, int index)
+{
+    const weft_meeting_t *meeting = &task->meeting;
+    const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
+    const weft_export_row_t *got = wefti_offer_row(own, WEFT_GETS, index);
+    bool is_others = has_blocks(task->coll) && index != meeting->member, reduces = own->op >= 0;
+    weft_portion_t portion = {.bytes = length_of(meeting, index)->bytes};
+    if (reduces || !is_others)
+        portion.from = wefti_export_place(meeting, task->exports, WEFT_GIVES, index);
+    if (got != NULL && got->bytes > 0 && !(reduces && is_others))
+        portion.to = wefti_export_place(meeting, task->exports, WEFT_GETS, index);
+    return portion;
 }
 
 static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t *task,
@@ -213,10 +243,11 @@ static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t 
                                   .members = meeting->members,
                                   .member = meeting->member,
                                   .flag = wefti_watch_flag(meeting),
-                                  .bytes = operand_bytes(meeting),
-                                  .from = wefti_export_place(meeting, task->exports, WEFT_GIVES, 0),
-                                  .to = wefti_export_place(meeting, task->exports, WEFT_GETS, 0),
-                                  .watch = object->watch};
+                                  .watch = object->watch,
+                                  .scatters = task->args.op != NULL && has_blocks(task->coll),
+                                  .portions = has_blocks(task->coll) ? meeting->members : 1};
+    for (int i = 0; i < call.portions; i++)
+        call.portion[i] = portion_at(task, i);
     *queue_out = queue;
     return weft_device->multicast(queue, &call);
 }

@@ -216,18 +216,28 @@ typedef struct weft_multicast {
     uint32_t *watch; /* as of an inbox; NULL: no memory is bound yet */
 } weft_multicast_t;
 
-/** An allreduce by kernels of all members, which run at the same time, as those of an exchange. */
+/** A part of the data of such a call, of elements laid out as in the user's memory. */
+typedef struct weft_portion {
+    const void *from; /* NULL: this member does not give it */
+    void *to;         /* NULL: this member does not get it; may be `from` in an allreduce */
+    size_t bytes;     /* the same on all members */
+} weft_portion_t;
+
+/** A collective by kernels of all members, which run at the same time, as those of an exchange. One
+ * member gives a portion that is moved; all give one that is reduced. */
 typedef struct weft_multicast_call {
-    const struct weft_op *op;
+    const struct weft_op *op; /* NULL: data are only moved */
     const struct weft_type *type;
     const weft_multicast_t *multicast;
     int members, member;
-    uint32_t flag;    /* marks this call, not 0: the same for all members, and greater than those of
-                      earlier calls with the same object */
-    size_t bytes;     /* of elements laid out as in the user's memory */
-    const void *from; /* this rank's operand */
-    void *to;         /* the result; may be the operand */
-    uint32_t *watch;  /* [2] as of an exchange */
+    uint32_t flag;   /* marks this call, not 0: the same for all members, and greater than those of
+                     earlier calls with the same object */
+    uint32_t *watch; /* [2] as of an exchange */
+    /* Of a reduction: each portion has one member that gets it. Else there is one portion, and all
+     * members get it. */
+    bool scatters;
+    int portions;
+    weft_portion_t portion[WEFT_EXCHANGE_MOST_MEMBERS];
 } weft_multicast_call_t;
 
 /* ---- between processes ---- */

@@ -22,8 +22,7 @@ enum {
     WEFT_MULTICAST_BLOCKS = 32, /* at most, of a kernel */
     WEFT_MULTICAST_AREA = 512 * 1024, /* bytes of multicast memory for each block */
     WEFT_MULTICAST_LINE = WEFT_EXCHANGE_MEMBERS * 8,
-    WEFT_MULTICAST_PIECE =
-        (WEFT_MULTICAST_AREA - WEFT_MULTICAST_LINE) / 2, /* bytes of the operand, at most */
+    WEFT_MULTICAST_SLOT = (WEFT_MULTICAST_AREA - WEFT_MULTICAST_LINE) / 2, /* bytes */
 };
 
 /**
@@ -137,27 +136,44 @@ typedef struct weft_exchange_args {
 } weft_exchange_args_t;
 
 /**
- * Allreduce through multicast memory: an object in which each member's device has as much memory of
- * its own. A load at the object's address gives what lies at that place in the memory of all
+ * Collectives through multicast memory: an object in which each member's device has as much memory
+ * of its own. A load at the object's address gives what lies at that place in the memory of all
  * members, reduced, and a store goes to all of them. Each block has an area in the object, with a
- * word for the progress of each member, and two slots for pieces of the operand:
+ * word for the progress of each member, and two slots for pieces of the data:
  *
  *   area   | word of member 0 | of 1 | ... | slot of pieces 0, 2, 4 ... | of pieces 1, 3, 5 ... |
  *
- * All members launch equally many blocks.
+ * All members launch equally many blocks. The data of a collective are one portion or several, and
+ * a piece holds as many bytes of each portion. What a member gives and gets shows the collective:
+ *
+ *                    portions             `from`                `to`
+ *   allreduce        the operand          of all members        of all members
+ *   reduce-scatter   a block for each     of all members        of the member whose block it is
+ *   broadcast        the data             of the root           of all others
+ *   allgather        a block of each      of the member whose   of all members (in place: of all
+ *                                         block it is           others)
  */
+typedef struct weft_multicast_portion {
+    const void *from; /* NULL: this member does not give it */
+    void *to;         /* NULL: this member does not get it */
+    uint64_t bytes;
+} weft_multicast_portion_t;
+
 typedef struct weft_multicast_args {
     uint32_t members, member;
     uint32_t flag; /* not 0, and greater than in all earlier launches in this memory */
-    /* The bytes that a block takes at a time: a multiple of 16, at most WEFT_MULTICAST_PIECE. */
+    /* The bytes of each portion that a block takes at a time: a multiple of 16. Those of all
+     * portions fill a slot at most. */
     uint32_t piece;
-    uint64_t bytes;    /* of the operand */
+    uint32_t portions;
+    uint32_t scatters; /* of a reduction: each member gets a portion of its own; else all get all */
+    uint64_t bytes;    /* of the longest portion */
     uint64_t limit_ns; /* as above */
     uint32_t *watch;
-    const void *from;
-    void *to;  /* may be `from`; else nothing overlaps */
     void *own; /* this rank's memory, all zeros before the first launch */
     void *all; /* the object */
+    /* In an allreduce `to` may be `from`; else nothing overlaps. */
+    weft_multicast_portion_t portion[WEFT_EXCHANGE_MEMBERS];
 } weft_multicast_args_t;
 
 /**

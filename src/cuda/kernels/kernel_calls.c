@@ -19,7 +19,8 @@ enum {
     /* of the exchanges of all ranks that share a device: all of them must run at once, several of
      * each rank's, also on a small device */
     CROWD_BLOCKS = 64,
-    MULTICAST_PIECE_LEAST = 16 * 1024, /* below this a round of signals costs more than it gains */
+    /* of all portions together: below this a round of signals costs more than it gains */
+    MULTICAST_SLOT_LEAST = 16 * 1024,
 };
 
 /* Takes as many threads as there is work for, but no more than fit on the device. */
@@ -232,19 +233,25 @@ void weft_call_exchange(weft_kernel_t kernel, size_t most, int crowd, weft_kerne
         out->blocks = CROWD_BLOCKS / (unsigned)crowd;
 }
 
-/* Pieces are so small that each block has one, if the operand is long enough, and all pieces are
+/* Pieces are so small that each block has one, if the data are long enough, and all pieces are
  * about equally long. */
+static uint32_t multicast_piece(uint64_t bytes, uint32_t portions)
+{
+    const uint64_t most = WEFT_MULTICAST_SLOT / portions / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES;
+    const uint64_t least = MULTICAST_SLOT_LEAST / portions;
+    const uint64_t round = WEFT_MULTICAST_BLOCKS * most;
+    const uint64_t rounds = bytes > round ? (bytes + round - 1) / round : 1;
+    const uint64_t parts = rounds * WEFT_MULTICAST_BLOCKS;
+    uint64_t piece = (bytes + parts - 1) / parts;
+    piece = piece < least ? least : piece;
+    return (uint32_t)((piece + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES);
+}
+
 void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out)
 {
     weft_multicast_args_t *args = &out->args.multicast;
-    const uint64_t round = (uint64_t)WEFT_MULTICAST_BLOCKS * WEFT_MULTICAST_PIECE;
-    const uint64_t rounds = args->bytes > round ? (args->bytes + round - 1) / round : 1;
-    const uint64_t parts = rounds * WEFT_MULTICAST_BLOCKS;
-    uint64_t piece = (args->bytes + parts - 1) / parts;
-    piece = piece < MULTICAST_PIECE_LEAST ? MULTICAST_PIECE_LEAST : piece;
-    piece = (piece + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES;
-    const uint64_t pieces = (args->bytes + piece - 1) / piece;
-    args->piece = (uint32_t)piece;
+    args->piece = multicast_piece(args->bytes, args->portions);
+    const uint64_t pieces = (args->bytes + args->piece - 1) / args->piece;
     out->kernel = kernel;
     out->fills_device = false;
     out->blocks = (unsigned)(pieces < WEFT_MULTICAST_BLOCKS ? pieces : WEFT_MULTICAST_BLOCKS);

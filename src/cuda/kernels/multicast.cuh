@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce through an object of multicast memory, by a kernel on each member's device
- * (kernel_args.h has the layout). With b blocks, a block takes every b-th piece of the operand:
+ * Collectives through an object of multicast memory, by a kernel on each member's device
+ * (kernel_args.h has the layout). With b blocks, a block takes every b-th piece of the data:
  *
- *   bring    copies its own piece into its own memory, and tells all: "brought"
- *   reduce   when all have brought theirs: each member has the switch add up its slice of the
- *            piece and store it to all, and tells all: "reduced"
- *   take     when all have reduced theirs: copies the result out of its own memory
+ *   bring   puts what the switch adds up into its own memory, and tells all: "brought"
+ *   pass    when all have brought theirs: has the switch do its work, and tells all: "passed"
+ *   take    when all have passed theirs: copies the result out of its own memory
  *
- * While it waits for the others it brings the next piece, into the other of two slots. The waits
- * come to an end for these reasons: block b waits only for what the blocks b of the others tell,
- * all launch equally many blocks, and each tells before it waits. All tell the same numbers in the
- * same order, each in a word of its own, so a number stands for all before it. After a kernel
- * has ended well no other kernel touches its memory, as all have told their last number.
+ *                    bring           pass                                      take
+ *   allreduce        its operand     its slice of the piece is added up and    the result
+ *                                    stored to all
+ *   reduce-scatter   all blocks      its own block is added up, and goes       -
+ *                                    where the member wants it
+ *   broadcast        -               the root's data are stored to all         the data
+ *   allgather        -               its block is stored to all                the blocks
+ *
+ * Where there is nothing to bring, "brought" says that the slot is free. While it waits for the
+ * others a member brings the next piece, into the other of two slots. The waits come to an end for
+ * these reasons: block b waits only for what the blocks b of the others tell, all launch equally
+ * many blocks, and each tells before it waits, also where it has nothing to pass. All tell the same
+ * numbers in the same order, each in a word of its own, so a number stands for all before it. After
+ * a kernel has ended well no other kernel touches its memory, as all have told their last number.
  */
 #ifndef WEFT_CUDA_KERNELS_MULTICAST_CUH
 #define WEFT_CUDA_KERNELS_MULTICAST_CUH
@@ -31,20 +39,31 @@
 /* Units that a thread has under way at once, since an access through the switch takes long. */
 enum { WEFT_MULTICAST_UNITS = 4 };
 
-/* The piece that this block takes in a turn: its place in the operand, its bytes (0: there is
- * none), and its slot. */
+/* What this block takes in a turn: where it begins in each portion, and where its slot lies. */
 struct weft_multicast_piece_t {
-    uint64_t offset, bytes, slot;
+    uint64_t offset, slot;
 };
 
 WEFT_DEVICE weft_multicast_piece_t weft_multicast_piece(const weft_multicast_args_t &args,
                                                         uint64_t turn)
 {
-    const uint64_t offset = (weft_block() + turn * weft_blocks()) * args.piece;
-    const uint64_t left = offset < args.bytes ? args.bytes - offset : 0;
-    return {offset, left < args.piece ? left : args.piece,
-            weft_block() * WEFT_MULTICAST_AREA + WEFT_MULTICAST_LINE +
-                turn % 2 * WEFT_MULTICAST_PIECE};
+    const uint64_t number = weft_block() + turn * weft_blocks();
+    const uint64_t slots = weft_block() * WEFT_MULTICAST_AREA + WEFT_MULTICAST_LINE;
+    return {number * args.piece, slots + turn % 2 * WEFT_MULTICAST_SLOT};
+}
+
+WEFT_DEVICE bool weft_has_turn(const weft_multicast_args_t &args, uint64_t turn)
+{
+    return weft_multicast_piece(args, turn).offset < args.bytes;
+}
+
+/* The bytes of portion `index` in a piece; portions may be shorter than the longest. */
+WEFT_DEVICE uint64_t weft_piece_bytes(const weft_multicast_args_t &args,
+                                      const weft_multicast_piece_t &piece, uint32_t index)
+{
+    const uint64_t bytes = args.portion[index].bytes;
+    const uint64_t left = piece.offset < bytes ? bytes - piece.offset : 0;
+    return left < args.piece ? left : args.piece;
 }
 
 /* ---- telling and waiting ---- */
@@ -56,7 +75,7 @@ WEFT_DEVICE uint64_t weft_brought(const weft_multicast_args_t &args, uint64_t tu
     return ((uint64_t)args.flag << 32) + 2 * turn;
 }
 
-WEFT_DEVICE uint64_t weft_reduced(const weft_multicast_args_t &args, uint64_t turn)
+WEFT_DEVICE uint64_t weft_passed(const weft_multicast_args_t &args, uint64_t turn)
 {
     return ((uint64_t)args.flag << 32) + 2 * turn + 3;
 }
@@ -96,7 +115,38 @@ WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t num
 
 /* ---- work ---- */
 
-/* One side is a slot, which is aligned; the other side has any alignment. */
+/* The two ends of a copy: 16 bytes of this device's memory, at any address; of the memory of all
+ * members; of all members, added up. The last two take whole units: a slot has room for them. */
+struct weft_local_t {
+    static WEFT_DEVICE weft_vector_t load(const char *from, unsigned bytes)
+    {
+        return weft_load_packed(from, bytes);
+    }
+    static WEFT_DEVICE void store(char *to, const weft_vector_t &vector, unsigned bytes)
+    {
+        weft_store_packed(to, vector, bytes);
+    }
+};
+
+struct weft_everywhere_t {
+    static WEFT_DEVICE void store(char *to, const weft_vector_t &vector, unsigned bytes)
+    {
+        if (bytes > 0)
+            weft_multicast_store(to, vector);
+    }
+};
+
+template <class Reduced> struct weft_added_up_t {
+    static WEFT_DEVICE weft_vector_t load(const char *from, unsigned bytes)
+    {
+        weft_vector_t vector = {};
+        if (bytes > 0)
+            vector = Reduced::load(from);
+        return vector;
+    }
+};
+
+template <class From, class To>
 WEFT_DEVICE_ONCE void weft_carry(void *to, const void *from, uint64_t bytes)
 {
     const uint64_t units = (bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
@@ -110,62 +160,105 @@ WEFT_DEVICE_ONCE void weft_carry(void *to, const void *from, uint64_t bytes)
         {
             const uint64_t unit = first + i * step;
             here[i] = unit < units ? weft_unit_bytes(unit, bytes) : 0;
-            vector[i] = weft_load_packed(weft_at(from, unit * WEFT_UNIT_BYTES), here[i]);
+            vector[i] = From::load(weft_at(from, unit * WEFT_UNIT_BYTES), here[i]);
         }
         WEFT_UNROLL for (unsigned i = 0; i < WEFT_MULTICAST_UNITS; i++)
-            weft_store_packed(weft_at(to, (first + i * step) * WEFT_UNIT_BYTES), vector[i],
-                              here[i]);
+            To::store(weft_at(to, (first + i * step) * WEFT_UNIT_BYTES), vector[i], here[i]);
     }
 }
 
-WEFT_DEVICE void weft_bring(const weft_multicast_args_t &args, uint64_t turn)
+/* Puts what this member gives into a slot, in its own memory or in that of all. */
+template <class To>
+WEFT_DEVICE void weft_give(const weft_multicast_args_t &args, const weft_multicast_piece_t &piece,
+                           void *memory)
 {
-    const weft_multicast_piece_t piece = weft_multicast_piece(args, turn);
-    if (piece.bytes == 0)
-        return;
-    weft_carry(weft_at(args.own, piece.slot), weft_at(args.from, piece.offset), piece.bytes);
-    weft_tell(args, weft_brought(args, turn));
+    WEFT_NO_UNROLL for (uint32_t i = 0; i < args.portions; i++)
+    {
+        if (args.portion[i].from != nullptr)
+            weft_carry<weft_local_t, To>(weft_at(memory, piece.slot + (uint64_t)i * args.piece),
+                                        weft_at(args.portion[i].from, piece.offset),
+                                        weft_piece_bytes(args, piece, i));
+    }
 }
 
+/* Gets what this member wants out of a slot. */
+template <class From>
+WEFT_DEVICE void weft_get(const weft_multicast_args_t &args, const weft_multicast_piece_t &piece,
+                          const void *memory)
+{
+    WEFT_NO_UNROLL for (uint32_t i = 0; i < args.portions; i++)
+    {
+        if (args.portion[i].to != nullptr)
+            weft_carry<From, weft_local_t>(weft_at(args.portion[i].to, piece.offset),
+                                          weft_at(memory, piece.slot + (uint64_t)i * args.piece),
+                                          weft_piece_bytes(args, piece, i));
+    }
+}
+
+/* Of an allreduce, which has one portion: each member has a slice of the piece added up. */
 template <class Reduced>
 WEFT_DEVICE void weft_reduce_slice(const weft_multicast_args_t &args,
                                    const weft_multicast_piece_t &piece)
 {
-    const uint64_t units = (piece.bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
-    const uint64_t step = weft_block_threads();
-    const uint64_t slice = (units + args.members - 1) / args.members, begin = slice * args.member;
-    const uint64_t end = begin + slice < units ? begin + slice : units;
-    char *slot = weft_at(args.all, piece.slot);
-    WEFT_NO_UNROLL for (uint64_t first = begin + weft_block_thread(); first < end;
-                        first += WEFT_MULTICAST_UNITS * step)
-    {
-        weft_vector_t vector[WEFT_MULTICAST_UNITS];
-        WEFT_UNROLL for (unsigned i = 0; i < WEFT_MULTICAST_UNITS; i++)
-        {
-            if (first + i * step < end)
-                vector[i] = Reduced::load(slot + (first + i * step) * WEFT_UNIT_BYTES);
-        }
-        WEFT_UNROLL for (unsigned i = 0; i < WEFT_MULTICAST_UNITS; i++)
-        {
-            if (first + i * step < end)
-                weft_multicast_store(slot + (first + i * step) * WEFT_UNIT_BYTES, vector[i]);
-        }
-    }
+    const uint64_t bytes = weft_piece_bytes(args, piece, 0);
+    const uint64_t units = (bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
+    const uint64_t slice = (units + args.members - 1) / args.members * WEFT_UNIT_BYTES;
+    const uint64_t begin = slice * args.member, left = begin < bytes ? bytes - begin : 0;
+    char *slot = weft_at(args.all, piece.slot + begin);
+    weft_carry<weft_added_up_t<Reduced>, weft_everywhere_t>(slot, slot,
+                                                            left < slice ? left : slice);
 }
 
-template <class Reduced> WEFT_DEVICE void weft_multicast(const weft_multicast_args_t &args)
+/* The parts of the pipeline that differ between collectives. */
+template <class Reduced> struct weft_reduction_t {
+    static WEFT_DEVICE void bring(const weft_multicast_args_t &args,
+                                  const weft_multicast_piece_t &piece)
+    {
+        weft_give<weft_local_t>(args, piece, args.own);
+    }
+    static WEFT_DEVICE void pass(const weft_multicast_args_t &args,
+                                 const weft_multicast_piece_t &piece)
+    {
+        if (args.scatters)
+            weft_get<weft_added_up_t<Reduced>>(args, piece, args.all);
+        else
+            weft_reduce_slice<Reduced>(args, piece);
+    }
+};
+
+struct weft_movement_t {
+    static WEFT_DEVICE void bring(const weft_multicast_args_t &, const weft_multicast_piece_t &)
+    {
+    }
+    static WEFT_DEVICE void pass(const weft_multicast_args_t &args,
+                                 const weft_multicast_piece_t &piece)
+    {
+        weft_give<weft_everywhere_t>(args, piece, args.all);
+    }
+};
+
+template <class Work> WEFT_DEVICE void weft_bring(const weft_multicast_args_t &args, uint64_t turn)
 {
-    weft_bring(args, 0);
-    for (uint64_t turn = 0; weft_multicast_piece(args, turn).bytes > 0; turn++) {
+    if (!weft_has_turn(args, turn))
+        return;
+    Work::bring(args, weft_multicast_piece(args, turn));
+    weft_tell(args, weft_brought(args, turn));
+}
+
+template <class Work> WEFT_DEVICE void weft_multicast(const weft_multicast_args_t &args)
+{
+    weft_bring<Work>(args, 0);
+    for (uint64_t turn = 0; weft_has_turn(args, turn); turn++) {
         const weft_multicast_piece_t piece = weft_multicast_piece(args, turn);
-        weft_bring(args, turn + 1);
+        weft_bring<Work>(args, turn + 1);
         if (!weft_await(args, weft_brought(args, turn)))
             return;
-        weft_reduce_slice<Reduced>(args, piece);
-        weft_tell(args, weft_reduced(args, turn));
-        if (!weft_await(args, weft_reduced(args, turn)))
+        Work::pass(args, piece);
+        weft_tell(args, weft_passed(args, turn));
+        if (!weft_await(args, weft_passed(args, turn)))
             return;
-        weft_carry(weft_at(args.to, piece.offset), weft_at(args.own, piece.slot), piece.bytes);
+        if (!args.scatters)
+            weft_get<weft_local_t>(args, piece, args.own);
     }
 }
 

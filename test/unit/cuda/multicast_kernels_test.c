@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Kernels for multicast memory, run on the host at the same time: each is compared with the kernel
- * that reduces operands in memory, at all alignments, in many pieces and in few, repeatedly in the
- * same memory; kernels whose partners do not come, and one whose partner comes after a standstill.
+ * Kernels for multicast memory, run on the host at the same time: each reduction is compared with
+ * the kernel that reduces operands in memory, and moved data with what was given, at all
+ * alignments, in many pieces and in few, with blocks of different lengths, repeatedly in the same
+ * memory; kernels whose partners do not come, and one whose partner comes after a standstill.
  * An address of the multicast object has the bit OF_OBJECT set; its other bits are the place in
  * each member's memory.
  */
@@ -19,7 +20,7 @@ enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
 #define OF_OBJECT ((uintptr_t)1 << 61)
 
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM],
-    expected[ROOM];
+    expected[MOST_MEMBERS][ROOM];
 static _Alignas(64) unsigned char object[MOST_MEMBERS][AREAS * WEFT_MULTICAST_AREA];
 static unsigned members; /* of the present object */
 
@@ -33,79 +34,183 @@ static unsigned places_of(const void *address, void **places_out, unsigned most)
     return members;
 }
 
-/* A case: `bytes` bytes of each member, which begin so many bytes (the shifts) into its buffers. */
-typedef struct reduction {
-    weft_kernel_t kernel, reduce; /* by multicast, and for operands in memory */
-    uint32_t flag, piece;
-    size_t bytes, from_shift, to_shift;
-    bool is_in_place;
-} reduction_t;
+typedef enum form { ALLREDUCE, REDUCE_SCATTER, BCAST, ALLGATHER, FORMS } form_t;
 
-static void expect_result(const reduction_t *its)
+/* A portion's bytes, and where they begin in a buffer that holds all portions. */
+typedef struct extent {
+    size_t bytes, place;
+} extent_t;
+
+/* A case. The data begin so many bytes (the shifts) into the buffers. */
+typedef struct collective {
+    form_t form;
+    weft_kernel_t kernel, reduce; /* by multicast, and for operands in memory */
+    uint32_t flag, piece, root, portions;
+    extent_t portion[MOST_MEMBERS];
+    size_t from_shift, to_shift;
+    bool is_in_place;
+} collective_t;
+
+static bool is_reduction(const collective_t *its)
+{
+    return its->form == ALLREDUCE || its->form == REDUCE_SCATTER;
+}
+
+/* ---- what a member gives and gets ---- */
+
+static bool gives(const collective_t *its, uint32_t self, uint32_t portion)
+{
+    return is_reduction(its) || self == (its->form == BCAST ? its->root : portion);
+}
+
+static bool gets(const collective_t *its, uint32_t self, uint32_t portion)
+{
+    switch (its->form) {
+    case ALLREDUCE:
+        return true;
+    case REDUCE_SCATTER:
+        return self == portion;
+    case BCAST:
+        return self != its->root;
+    default:
+        return self != portion || !its->is_in_place;
+    }
+}
+
+/* Where a portion goes in `buffer`, which holds all portions or only what is the member's own. */
+static unsigned char *target(const collective_t *its, unsigned char *buffer, uint32_t portion)
+{
+    return buffer + its->to_shift + (its->form == ALLGATHER ? its->portion[portion].place : 0);
+}
+
+static unsigned char *origin(const collective_t *its, uint32_t self, uint32_t portion)
+{
+    if (its->is_in_place)
+        return target(its, result[self], portion);
+    return source[self] + its->from_shift +
+           (its->form == REDUCE_SCATTER ? its->portion[portion].place : 0);
+}
+
+/* ---- a case ---- */
+
+static void expect_portion(const collective_t *its, uint32_t self, uint32_t portion)
 {
     const void *sources[MOST_MEMBERS];
+    unsigned char *to = target(its, expected[self], portion);
+    size_t bytes = its->portion[portion].bytes;
+    uint32_t giver = its->form == BCAST ? its->root : portion;
     for (uint32_t i = 0; i < members; i++)
-        sources[i] = device_address(source[i] + its->from_shift);
-    reduce_at_hand(its->reduce, sources, members, its->bytes,
-                   device_address(expected + its->to_shift));
+        sources[i] = device_address(origin(its, i, portion));
+    if (!is_reduction(its))
+        memcpy(to, origin(its, giver, portion), bytes);
+    else if (bytes > 0)
+        reduce_at_hand(its->reduce, sources, members, bytes, device_address(to));
+}
+
+/* The results are the same as before, except for the portions that a member gets. */
+static void expect_results(const collective_t *its)
+{
+    memcpy(expected, result, sizeof(result));
+    for (uint32_t i = 0; i < members; i++) {
+        for (uint32_t p = 0; p < its->portions; p++) {
+            if (gets(its, i, p))
+                expect_portion(its, i, p);
+        }
+    }
+}
+
+static weft_multicast_portion_t portion_of(const collective_t *its, uint32_t self, uint32_t p)
+{
+    weft_multicast_portion_t portion = {.bytes = its->portion[p].bytes};
+    if (gives(its, self, p))
+        portion.from = device_address(origin(its, self, p));
+    if (gets(its, self, p))
+        portion.to = device_address(target(its, result[self], p));
+    return portion;
 }
 
 /* The data go in pieces of the size given, so that blocks have several turns. */
-static void prepare(const reduction_t *its, uint32_t self, uint64_t limit_ns)
+static void prepare(const collective_t *its, uint32_t self, uint64_t limit_ns)
 {
     weft_multicast_args_t *args = &calls[self].args.multicast;
-    unsigned char *from = source[self] + its->from_shift, *to = result[self] + its->to_shift;
-    if (its->is_in_place)
-        memcpy(to, from, its->bytes);
     *args = (weft_multicast_args_t){.members = members,
                                     .member = self,
                                     .flag = its->flag,
-                                    .bytes = its->bytes,
+                                    .portions = its->portions,
+                                    .scatters = its->form == REDUCE_SCATTER,
                                     .limit_ns = limit_ns,
                                     .watch = device_address(watch[self]),
-                                    .from = device_address(its->is_in_place ? to : from),
-                                    .to = device_address(to),
                                     .own = device_address(object[self]),
                                     .all = (void *)OF_OBJECT};
+    for (uint32_t p = 0; p < its->portions; p++) {
+        args->portion[p] = portion_of(its, self, p);
+        if (args->portion[p].bytes > args->bytes)
+            args->bytes = args->portion[p].bytes;
+    }
     weft_call_multicast(its->kernel, &calls[self]);
-    assert_true(args->piece % 16 == 0 && args->piece <= WEFT_MULTICAST_PIECE);
+    assert_true(args->piece % 16 == 0 && args->piece * args->portions <= WEFT_MULTICAST_SLOT);
     args->piece = its->piece;
-    size_t pieces = (its->bytes + its->piece - 1) / its->piece;
+    size_t pieces = (args->bytes + its->piece - 1) / its->piece;
     calls[self].blocks = pieces < AREAS ? (unsigned)pieces : AREAS;
 }
 
-static reduction_t random_case(weft_kernel_t reduce, weft_kernel_t kernel)
+/* One portion is as long as it may be; further ones are shorter, and some have nothing. */
+static void choose_portions(collective_t *its, size_t element)
+{
+    size_t place = 0, most = MOST_BYTES / its->portions / element;
+    if (random_below(4) == 0)
+        most = 20;
+    for (uint32_t p = 0; p < its->portions; p++) {
+        size_t count = p == 0 ? 1 + random_below((unsigned)most) : random_below((unsigned)most);
+        its->portion[p] = (extent_t){count * element, place};
+        place += count * element;
+    }
+}
+
+static collective_t random_case(form_t form, weft_kernel_t reduce, weft_kernel_t kernel)
 {
     static uint32_t flag;
-    size_t element = weft_kernel_element_bytes[reduce];
-    reduction_t its = {
-        .kernel = kernel, .reduce = reduce, .flag = ++flag, .piece = 16 * (1 + random_below(20))};
+    bool has_blocks = form == REDUCE_SCATTER || form == ALLGATHER;
     members = 1 + random_below(MOST_MEMBERS);
-    its.bytes =
-        (1 + random_below((unsigned)(random_below(4) == 0 ? 20 : MOST_BYTES / element))) * element;
-    its.from_shift = random_below(2) * random_below(32);
-    its.to_shift = random_below(2) * random_below(32);
-    its.is_in_place = random_below(3) == 0;
+    collective_t its = {.form = form,
+                        .kernel = kernel,
+                        .reduce = reduce,
+                        .flag = ++flag,
+                        .piece = 16 * (1 + random_below(20)),
+                        .root = random_below(members),
+                        .portions = has_blocks ? members : 1,
+                        .from_shift = random_below(2) * random_below(32),
+                        .to_shift = random_below(2) * random_below(32)};
+    its.is_in_place = (form == ALLREDUCE || form == ALLGATHER) && random_below(3) == 0;
+    choose_portions(&its, reduce == WEFT_NO_KERNEL ? 1 : weft_kernel_element_bytes[reduce]);
     return its;
 }
 
-static void check(const reduction_t *its)
+static void fill_operands(const collective_t *its)
 {
-    fill(expected, ROOM);
     for (uint32_t i = 0; i < members; i++) {
+        fill(result[i], ROOM);
         fill(source[i], ROOM);
-        fill_with_numbers(source[i] + its->from_shift, its->bytes);
-        memcpy(result[i], expected, ROOM);
-        prepare(its, i, 0);
+        for (uint32_t p = 0; p < its->portions; p++) {
+            if (gives(its, i, p))
+                fill_with_numbers(origin(its, i, p), its->portion[p].bytes);
+        }
     }
-    expect_result(its);
+}
+
+static void check(const collective_t *its)
+{
+    fill_operands(its);
+    expect_results(its);
+    for (uint32_t i = 0; i < members; i++)
+        prepare(its, i, 0);
     run_together(members);
     for (uint32_t i = 0; i < members; i++) {
-        if (memcmp(result[i], expected, ROOM) != 0)
-            fail_msg("%s of %zu bytes, pieces of %u, %zu and %zu bytes off: member %u of %u has "
-                     "another result",
-                     weft_kernel_names[its->kernel], its->bytes, its->piece, its->from_shift,
-                     its->to_shift, i, members);
+        if (memcmp(result[i], expected[i], ROOM) != 0)
+            fail_msg("form %d, %s of %zu bytes, pieces of %u, %zu and %zu bytes off: member %u "
+                     "of %u has another result",
+                     (int)its->form, weft_kernel_names[its->kernel], its->portion[0].bytes,
+                     its->piece, its->from_shift, its->to_shift, i, members);
     }
 }
 
@@ -120,11 +225,33 @@ static void reductions(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
-        for (int round = 0; round < 8; round++) {
-            reduction_t its = random_case(kernels[i].reduce, kernels[i].multicast);
+        for (int round = 0; round < 16; round++) {
+            form_t form = round % 2 == 0 ? ALLREDUCE : REDUCE_SCATTER;
+            collective_t its = random_case(form, kernels[i].reduce, kernels[i].multicast);
             check(&its);
         }
     }
+}
+
+static void movements(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        form_t form = round % 2 == 0 ? BCAST : ALLGATHER;
+        collective_t its = random_case(form, WEFT_NO_KERNEL, WEFT_KERNEL_multicast_move);
+        check(&its);
+    }
+}
+
+static collective_t case_of_two(form_t form)
+{
+    bool moves = form == BCAST || form == ALLGATHER;
+    collective_t its;
+    do
+        its = random_case(form, moves ? WEFT_NO_KERNEL : kernels[0].reduce,
+                          moves ? WEFT_KERNEL_multicast_move : kernels[0].multicast);
+    while (members != 2);
+    return its;
 }
 
 /* No partner comes: the kernel reports that and ends after its limit, or when it is called off. */
@@ -132,10 +259,11 @@ static void alone(void **state)
 {
     (void)state;
     for (int is_called_off = 0; is_called_off < 2; is_called_off++) {
-        reduction_t its = random_case(kernels[0].reduce, kernels[0].multicast);
-        members = 2;
-        prepare(&its, 0, is_called_off ? 0 : 1000000);
-        run_alone(its.flag, is_called_off);
+        for (form_t form = ALLREDUCE; form < FORMS; form++) {
+            collective_t its = case_of_two(form);
+            prepare(&its, 0, is_called_off ? 0 : 1000000);
+            run_alone(its.flag, is_called_off);
+        }
     }
 }
 
@@ -170,15 +298,11 @@ static void standstill(void **state)
 {
     (void)state;
     pthread_t late;
-    reduction_t its = random_case(kernels[0].reduce, kernels[0].multicast);
-    members = 2;
-    fill(expected, ROOM);
-    for (uint32_t i = 0; i < members; i++) {
-        fill_with_numbers(source[i], ROOM);
-        memcpy(result[i], expected, ROOM);
+    collective_t its = case_of_two(ALLREDUCE);
+    fill_operands(&its);
+    expect_results(&its);
+    for (uint32_t i = 0; i < members; i++)
         prepare(&its, i, 120000000000);
-    }
-    expect_result(&its);
     atomic_store(&minutes_to_come, 10);
     assert_int_equal(pthread_create(&late, NULL, run_late, &calls[1]), 0);
     run_kernel(&calls[0]);
@@ -186,8 +310,8 @@ static void standstill(void **state)
     if (watch[0][1] == its.flag)
         watch[1][0] = its.flag; /* it has given up: nor does the other wait */
     pthread_join(late, NULL);
-    assert_memory_equal(result[0], expected, ROOM);
-    assert_memory_equal(result[1], expected, ROOM);
+    assert_memory_equal(result[0], expected[0], ROOM);
+    assert_memory_equal(result[1], expected[1], ROOM);
 }
 
 /* The largest launch uses all the memory, and no launch needs more. All ranks launch the same
@@ -196,22 +320,26 @@ static void launches(void **state)
 {
     (void)state;
     for (uint64_t bytes = 1; bytes < (uint64_t)1 << 40; bytes = bytes * 3 + 1) {
-        weft_kernel_call_t call = {.args.multicast.bytes = bytes, .fills_device = true};
-        weft_call_multicast(kernels[0].multicast, &call);
-        const weft_multicast_args_t *args = &call.args.multicast;
-        assert_false(call.fills_device);
-        assert_int_equal(args->piece % 16, 0);
-        assert_in_range(args->piece, 16, WEFT_MULTICAST_PIECE);
-        assert_in_range(call.blocks, 1, WEFT_MULTICAST_BLOCKS);
-        assert_true((uint64_t)call.blocks * args->piece >= bytes ||
-                    call.blocks == WEFT_MULTICAST_BLOCKS);
+        for (uint32_t portions = 1; portions <= WEFT_EXCHANGE_MEMBERS; portions++) {
+            weft_kernel_call_t call = {.args.multicast = {.bytes = bytes, .portions = portions},
+                                       .fills_device = true};
+            weft_call_multicast(kernels[0].multicast, &call);
+            const weft_multicast_args_t *args = &call.args.multicast;
+            assert_false(call.fills_device);
+            assert_int_equal(args->piece % 16, 0);
+            assert_in_range(args->piece, 16, WEFT_MULTICAST_SLOT / portions);
+            assert_in_range(call.blocks, 1, WEFT_MULTICAST_BLOCKS);
+            assert_true((uint64_t)call.blocks * args->piece >= bytes ||
+                        call.blocks == WEFT_MULTICAST_BLOCKS);
+        }
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(alone),
-                                       cmocka_unit_test(standstill), cmocka_unit_test(launches)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(movements),
+                                       cmocka_unit_test(alone), cmocka_unit_test(standstill),
+                                       cmocka_unit_test(launches)};
     int failed = open_kernels();
     if (failed != 0)
         return failed;
