@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* device_ends WHERE HOW VICTIM COUNT [return]: the ranks reduce COUNT floats of device memory on a
- * communicator of their own, and rank VICTIM ends (HOW as in fault/ends.c: kill segv abort=CODE
- * exit=CODE; none: by SIMCUDA's kill=) at one of these points:
+/* device_ends WHERE HOW VICTIM COUNT [return]: the ranks reduce COUNT floats of device memory (with
+ * TEST_BCAST in the environment they broadcast them) on a communicator of their own, and rank
+ * VICTIM ends (HOW as in fault/ends.c: kill segv abort=CODE exit=CODE; none: by SIMCUDA's kill=) at
+ * one of these points:
  *
  *   before    VICTIM does not call the collective
  *   arrived   VICTIM has begun the collective, and no other rank has
@@ -27,6 +28,7 @@ static MPI_Comm comm;
 static const char *how;
 static void *in, *out;
 static int rank, victim, count;
+static bool is_bcast;
 
 static int number_after(const char *word)
 {
@@ -53,17 +55,19 @@ static void must(int err)
         MPI_Recv(&rank, 1, MPI_INT, MPI_ANY_SOURCE, 12345, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void reduce(void)
+static void call(void)
 {
-    must(MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm));
+    must(is_bcast ? MPI_Bcast(out, count, MPI_FLOAT, 0, comm)
+                  : MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm));
 }
 
-static void begin_reduce(MPI_Request *request)
+static void begin_call(MPI_Request *request)
 {
-    must(MPI_Iallreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm, request));
+    must(is_bcast ? MPI_Ibcast(out, count, MPI_FLOAT, 0, comm, request)
+                  : MPI_Iallreduce(in, out, count, MPI_FLOAT, MPI_SUM, comm, request));
 }
 
-static void end_reduce(MPI_Request *request)
+static void end_call(MPI_Request *request)
 {
     must(MPI_Wait(request, MPI_STATUS_IGNORE));
 }
@@ -72,28 +76,28 @@ static void come_before(void)
 {
     if (rank == victim)
         meet_end();
-    reduce();
+    call();
 }
 
 static void come_arrived(void)
 {
     MPI_Request request;
     if (rank == victim)
-        begin_reduce(&request);
+        begin_call(&request);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == victim)
         meet_end();
-    reduce();
+    call();
 }
 
 static void come_begun(void)
 {
     MPI_Request request;
-    begin_reduce(&request);
+    begin_call(&request);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == victim)
         meet_end();
-    end_reduce(&request);
+    end_call(&request);
 }
 
 static void come_last(void)
@@ -101,11 +105,11 @@ static void come_last(void)
     MPI_Request request;
     for (int i = 0; i < ROUNDS; i++) {
         if (rank != victim)
-            begin_reduce(&request);
+            begin_call(&request);
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank == victim)
-            begin_reduce(&request);
-        end_reduce(&request);
+            begin_call(&request);
+        end_call(&request);
     }
 }
 
@@ -113,10 +117,10 @@ static void come_amid(void)
 {
     MPI_Request request;
     for (int i = 0; i < ROUNDS; i++) {
-        reduce();
-        begin_reduce(&request);
+        call();
+        begin_call(&request);
         must(MPI_Bcast(in, count, MPI_FLOAT, 0, comm));
-        end_reduce(&request);
+        end_call(&request);
         must(MPI_Scan(in, out, count, MPI_FLOAT, MPI_MAX, comm));
     }
 }
@@ -137,6 +141,7 @@ int main(int argc, char **argv)
     how = argv[2];
     victim = atoi(argv[3]);
     count = atoi(argv[4]);
+    is_bcast = getenv("TEST_BCAST") != NULL;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     memory_begin(rank);

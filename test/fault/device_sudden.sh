@@ -71,16 +71,20 @@ expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0
 
 # The same with multicast memory, and while it is being set up.
 by_multicast=WEFT_COLL_TUNING=$SOURCE/test/mpi/cuda/multicast.conf
-for call in weft_multicast_sum_F32:1 weft_multicast_sum_F32:20; do
-    ends 137 "$killed" "devices=3,multicast=1,late=0,kill=$call@1 $by_multicast" 3 last none 1 1000
-    ends 137 "$killed" "devices=8,multicast=1,late=0,kill=$call@3 $by_multicast" 5 amid none 3 50000 return
+for call in sum_F32:1 sum_F32:20 'move:7 TEST_BCAST=1'; do
+    kill=kill=weft_multicast_${call%% *} variables=$by_multicast${call#"${call%% *}"}
+    ends 137 "$killed" "devices=3,multicast=1,late=0,$kill@1 $variables" 3 last none 1 1000
+    ends 137 "$killed" "devices=8,multicast=1,late=0,$kill@3 $variables" 5 amid none 3 50000 return
 done
 for call in cuMulticastCreate:1@0 cuMulticastBindMem:1@0; do
     ends 137 "$killed" "devices=3,multicast=1,late=0,kill=$call $by_multicast" 3 last none 0 1000
 done
 ends 139 "$crashed" "devices=3,multicast=1,late=0,kill=cuMulticastAddDevice:1:11@2 $by_multicast" 3 last none 2 1000
-expect 16 env TEST_MEMORY=D $by_multicast WEFT_DEVICE_WAIT_MAX=1 \
-    SIMCUDA=devices=3,multicast=1,late=0,kill=weft_multicast_sum_F32:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
-expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(rank 2 has been stopped for 1 s (WEFT_DEVICE_WAIT_MAX)[^:]*\|the device work of another rank of this host has failed\)'
+for call in sum_F32 'move TEST_BCAST=1'; do
+    kill=kill=weft_multicast_${call%% *} variables=$by_multicast${call#"${call%% *}"}
+    expect 16 env TEST_MEMORY=D $variables WEFT_DEVICE_WAIT_MAX=1 \
+        SIMCUDA=devices=3,multicast=1,late=0,$kill:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
+    expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(rank 2 has been stopped for 1 s (WEFT_DEVICE_WAIT_MAX)[^:]*\|the device work of another rank of this host has failed\)'
+done
 nothing_left
 finish

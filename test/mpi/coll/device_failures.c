@@ -2,24 +2,93 @@
 /*
  * A call of the driver fails on one rank (SIMCUDA's fail=): collectives of device memory end on all
  * ranks, with an error where there is no right result, and later collectives are right again.
- * Arguments: the number of elements, and the least number of calls that must fail on some rank.
+ * Arguments: the number of elements, the least number of calls that must fail on some rank, and the
+ * collective, if it is not allreduce.
  */
 #include "expect.h"
 #include "memory_kinds.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROUNDS = 30 };
 
+/* A collective of `count` elements, or of blocks that are `count` together. */
+typedef struct collective {
+    const char *name;
+    int (*call)(int round, MPI_Request *request); /* NULL: a blocking one */
+    double (*expected)(int round, int index);
+    bool has_blocks; /* a rank gets one block */
+} collective_t;
+
 static double *in, *out, *content;
 static int count, failures;
+static const collective_t *its;
 
-static double expected(int round, int index)
+static int block(void)
+{
+    return count / expect_size;
+}
+
+/* What a rank puts into its operand. */
+static double value(int rank, int round, int index)
+{
+    return rank + round + index;
+}
+
+static double sum(int round, int index)
 {
     double sum = 0;
     for (int rank = 0; rank < expect_size; rank++)
-        sum += rank + round + index;
+        sum += value(rank, round, index);
     return sum;
+}
+
+static double own_sum(int round, int index)
+{
+    return sum(round, expect_rank * block() + index);
+}
+
+static double value_of_root(int round, int index)
+{
+    return value(round % expect_size, round, index);
+}
+
+static int reduce_to_all(int round, MPI_Request *request)
+{
+    (void)round;
+    return request == NULL
+               ? MPI_Allreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)
+               : MPI_Iallreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, request);
+}
+
+static int scatter_sums(int round, MPI_Request *request)
+{
+    (void)round;
+    return request == NULL
+               ? MPI_Reduce_scatter_block(in, out, block(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)
+               : MPI_Ireduce_scatter_block(in, out, block(), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                                           request);
+}
+
+static int broadcast(int round, MPI_Request *request)
+{
+    int root = round % expect_size;
+    memory_put('D', out, content, (size_t)count * sizeof(double));
+    return request == NULL ? MPI_Bcast(out, count, MPI_DOUBLE, root, MPI_COMM_WORLD)
+                           : MPI_Ibcast(out, count, MPI_DOUBLE, root, MPI_COMM_WORLD, request);
+}
+
+static const collective_t collectives[] = {{"allreduce", reduce_to_all, sum, false},
+                                           {"reduce_scatter_block", scatter_sums, own_sum, true},
+                                           {"bcast", broadcast, value_of_root, false}};
+
+static void choose(const char *name)
+{
+    its = &collectives[0];
+    while (name != NULL && strcmp(its->name, name) != 0)
+        its++;
 }
 
 /* The call gives a right result or an error. */
@@ -32,8 +101,8 @@ static void check(int err, int round)
         return;
     }
     memory_get('D', content, out, (size_t)count * sizeof(double));
-    for (int i = 0; i < count; i++)
-        wrong += content[i] != expected(round, i);
+    for (int i = 0; i < (its->has_blocks ? block() : count); i++)
+        wrong += content[i] != its->expected(round, i);
     EXPECT(wrong, 0);
 }
 
@@ -41,12 +110,12 @@ static void try_round(int round)
 {
     MPI_Request request;
     for (int i = 0; i < count; i++)
-        content[i] = expect_rank + round + i;
+        content[i] = value(expect_rank, round, i);
     memory_put('D', in, content, (size_t)count * sizeof(double));
     if (round % 2 == 0) {
-        check(MPI_Allreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD), round);
+        check(its->call(round, NULL), round);
     } else {
-        int err = MPI_Iallreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+        int err = its->call(round, &request);
         check(err == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : err, round);
     }
 }
@@ -58,6 +127,7 @@ int main(int argc, char **argv)
     expect_begin();
     memory_begin(expect_rank);
     count = atoi(argv[1]);
+    choose(argc > 3 ? argv[3] : NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     in = memory_take('D', (size_t)count * sizeof(double));
     out = memory_take('D', (size_t)count * sizeof(double));

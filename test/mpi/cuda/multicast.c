@@ -4,6 +4,7 @@
  * that a switch knows, and are the results those of host memory?
  */
 #include "method_taken.h"
+#include "small_numbers.h"
 
 #include <mpix.h>
 
@@ -16,9 +17,6 @@ typedef enum how {
     LATER,   /* MPI_Iallreduce */
     HOWS
 } how_t;
-
-/* Numbers that all types hold, so small that sums of 16-bit floats are exact. */
-typedef enum form { INTEGER, SINGLE, DOUBLE, HALF, BRAIN } form_t;
 
 typedef struct reduction {
     const char *name;
@@ -34,41 +32,6 @@ static unsigned char *sent, *wanted, *got; /* on the host */
 static size_t room(void)
 {
     return (size_t)(count + 1) * MOST_BYTES + GUARD;
-}
-
-/* ---- operands ---- */
-
-static void put_number(unsigned char *at, form_t form, int bytes, unsigned number)
-{
-    float single = (float)number;
-    double exact = number;
-    unsigned bits;
-    memcpy(&bits, &single, sizeof(bits));
-    unsigned short brain = (unsigned short)(bits >> 16);
-    unsigned short half = number == 0 ? 0 : (unsigned short)((bits >> 13) - ((127 - 15) << 10));
-    const void *from = form == SINGLE   ? (void *)&single
-                       : form == DOUBLE ? (void *)&exact
-                       : form == HALF   ? (void *)&half
-                       : form == BRAIN  ? (void *)&brain
-                                        : NULL;
-    if (from != NULL)
-        memcpy(at, from, (size_t)bytes);
-    for (int i = 0; i < bytes && from == NULL; i++)
-        at[i] = (unsigned char)(number * 77 >> i % 3);
-}
-
-static int part_bytes(const reduction_t *its)
-{
-    int bytes;
-    MPI_Type_size(its->type, &bytes);
-    return its->form == SINGLE ? 4 : its->form == DOUBLE ? 8 : bytes;
-}
-
-static void fill(const reduction_t *its, int total_bytes)
-{
-    int bytes = part_bytes(its);
-    for (int i = 0; i < total_bytes / bytes; i++)
-        put_number(sent + i * bytes, its->form, bytes, (unsigned)(rank * 3 + i) % 8);
 }
 
 /* ---- the call, and its result ---- */
@@ -102,7 +65,7 @@ static int try_once(const void *allreduce)
     how_t how = ((const allreduce_t *)allreduce)->how;
     int element_bytes, wrong = 0;
     MPI_Type_size(its->type, &element_bytes);
-    fill(its, count * element_bytes);
+    put_numbers(sent, count * element_bytes, its->form, its->type);
     memset(wanted, UNTOUCHED, room());
     memory_put('D', out, wanted, room());
     reduce(its, how, element_bytes);

@@ -83,12 +83,22 @@ static void bytes_decide(void **state)
     expect_method(WEFT_METHOD_P2P, "staged");
 }
 
-/* Only allreduces go by multicast, and neither multicast nor ll does scans. */
+/* Multicast is for allreduces and for the halves of them, and for broadcasts; neither multicast nor
+ * ll does scans. */
 static void methods_know_some_collectives(void **state)
 {
+    static const char *const known[] = {"allreduce", "reduce_scatter", "reduce_scatter_block",
+                                        "bcast",     "allgather",      "allgatherv"};
+    static const char *const unknown[] = {"alltoall", "reduce", "gather", "scatter"};
     (void)state;
-    explain_call("bcast", "8", "64M");
-    expect_method(WEFT_METHOD_MULTICAST, "direct");
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        explain_call(known[i], "8", "64M");
+        expect_method(WEFT_METHOD_MULTICAST, "multicast");
+    }
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        explain_call(unknown[i], "8", "64M");
+        expect_method(WEFT_METHOD_MULTICAST, "direct");
+    }
     explain_call("scan", "8", "64K");
     expect_method(WEFT_METHOD_MULTICAST, "direct");
     expect_method(WEFT_METHOD_LL, "direct");
