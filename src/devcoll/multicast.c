@@ -4,7 +4,7 @@
  * uses multicast memory, an object in which each device has a part: a load at its address gives the
  * sum of all parts, and a store goes to all of them; the switch between the devices does both. The
  * kernels of all ranks move their data through it (cuda/kernels/multicast.cuh). An allreduce needs
- * both, a reduce-scatter the load, a broadcast and an allgather the store.
+ * both, a reduce and a reduce-scatter the load, a broadcast and an allgather the store.
  *
  * Stages. Each rank takes the next one at a meeting that the method "direct" does, once the offers
  * show that all others have reached the current one:
@@ -70,6 +70,7 @@ static bool multicast_knows(weft_coll_t coll)
 {
     switch (coll) {
     case WEFT_ALLREDUCE:
+    case WEFT_REDUCE:
     case WEFT_REDUCE_SCATTER:
     case WEFT_REDUCE_SCATTER_BLOCK:
     case WEFT_BCAST:
@@ -200,17 +201,18 @@ static bool multicast_agrees(const weft_task_t *task)
 /* Does the call treat ranks apart? Then there is a portion for each. */
 static bool has_blocks(weft_coll_t coll)
 {
-    return coll != WEFT_ALLREDUCE && coll != WEFT_BCAST;
+    return coll != WEFT_ALLREDUCE && coll != WEFT_REDUCE && coll != WEFT_BCAST;
 }
 
-/* The row of an offer that has the length of portion `index` for all members: of a reduction that
- * of a member that gets it, else that of the member that gives it. */
+/* The row of an offer that has the length of portion `index` for all members: of a reduce-scatter
+ * that of the member that gets it, else that of a member that gives it. */
 static const weft_export_row_t *length_of(const weft_meeting_t *meeting, int index)
 {
     const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
     int member = wefti_offer_is_from_root(own) ? own->root : index;
-    weft_side_t side = own->op >= 0 ? WEFT_GETS : WEFT_GIVES;
-    return wefti_offer_row(wefti_offer_of(meeting, member), side, index);
+    bool scatters = own->op >= 0 && has_blocks((weft_coll_t)own->coll);
+    return wefti_offer_row(wefti_offer_of(meeting, member), scatters ? WEFT_GETS : WEFT_GIVES,
+                           index);
 }
 
 /* This member gives all that is reduced, else what is its own. It gets all that is gathered, except
@@ -244,7 +246,7 @@ static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t 
                                   .member = meeting->member,
                                   .flag = wefti_watch_flag(meeting),
                                   .watch = object->watch,
-                                  .scatters = task->args.op != NULL && has_blocks(task->coll),
+                                  .scatters = task->args.op != NULL && task->coll != WEFT_ALLREDUCE,
                                   .portions = has_blocks(task->coll) ? meeting->members : 1};
     for (int i = 0; i < call.portions; i++)
         call.portion[i] = portion_at(task, i);

@@ -148,6 +148,7 @@ typedef struct weft_exchange_args {
  *
  *                    portions             `from`                `to`
  *   allreduce        the operand          of all members        of all members
+ *   reduce           the operand          of all members        of the root
  *   reduce-scatter   a block for each     of all members        of the member whose block it is
  *   broadcast        the data             of the root           of all others
  *   allgather        a block of each      of the member whose   of all members (in place: of all
@@ -166,7 +167,7 @@ typedef struct weft_multicast_args {
      * portions fill a slot at most. */
     uint32_t piece;
     uint32_t portions;
-    uint32_t scatters; /* of a reduction: each member gets a portion of its own; else all get all */
+    uint32_t scatters; /* of a reduction: a portion is for one member; else for all */
     uint64_t bytes;    /* of the longest portion */
     uint64_t limit_ns; /* as above */
     uint32_t *watch;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcasts, allgathers and reduce-scatters through multicast memory: is it used where all devices
- * have it, for all roots, in place and with blocks of different lengths, and are the results those
- * of host memory?
+ * Broadcasts, allgathers, reduces and reduce-scatters through multicast memory: is it used where
+ * all devices have it, for all roots, in place and with blocks of different lengths, and are the
+ * results those of host memory?
  */
 #include "method_taken.h"
 #include "small_numbers.h"
@@ -106,6 +106,17 @@ static void allgatherv_in_place(const call_t *its, unsigned char *from, unsigned
     MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, counts, places, its->type, comm);
 }
 
+static void reduce(const call_t *its, unsigned char *from, unsigned char *to)
+{
+    MPI_Reduce(from, to, count, its->type, its->op, its->root, comm);
+}
+
+static void reduce_in_place(const call_t *its, unsigned char *from, unsigned char *to)
+{
+    MPI_Reduce(rank == its->root ? MPI_IN_PLACE : from, to, count, its->type, its->op, its->root,
+               comm);
+}
+
 static void scatter_blocks(const call_t *its, unsigned char *from, unsigned char *to)
 {
     MPI_Reduce_scatter_block(from, to, count, its->type, its->op, comm);
@@ -173,10 +184,14 @@ static void check_roots(bool is_taken)
         call_t wide = {"ibcast", ibcast, MPI_C_DOUBLE_COMPLEX, MPI_OP_NULL, DOUBLE, 0, of};
         call_t bytes = {"bcast of bytes", bcast, MPI_BYTE, MPI_OP_NULL, INTEGER, of % 4, of};
         call_t parts = {"bcast in pieces", bcast_in_pieces, MPI_SHORT, MPI_OP_NULL, INTEGER, 1, of};
+        call_t sum = {"reduce", reduce, MPI_C_DOUBLE_COMPLEX, MPI_SUM, DOUBLE, 0, of};
+        call_t most = {"reduce in place", reduce_in_place, MPI_INT64_T, MPI_MAX, INTEGER, 0, of};
         check_method(wide.name, try_once, &wide, is_taken);
+        check_method(sum.name, try_once, &sum, is_taken);
         if (count < MANY) {
             check_method(bytes.name, try_once, &bytes, is_taken);
             check_method(parts.name, try_once, &parts, is_taken);
+            check_method(most.name, try_once, &most, is_taken);
         }
     }
 }

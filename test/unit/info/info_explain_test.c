@@ -87,9 +87,10 @@ static void bytes_decide(void **state)
  * ll does scans. */
 static void methods_know_some_collectives(void **state)
 {
-    static const char *const known[] = {"allreduce", "reduce_scatter", "reduce_scatter_block",
-                                        "bcast",     "allgather",      "allgatherv"};
-    static const char *const unknown[] = {"alltoall", "reduce", "gather", "scatter"};
+    static const char *const known[] = {
+        "allreduce", "reduce",    "reduce_scatter", "reduce_scatter_block",
+        "bcast",     "allgather", "allgatherv"};
+    static const char *const unknown[] = {"alltoall", "gather", "scatter"};
     (void)state;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         explain_call(known[i], "8", "64M");
