@@ -37,6 +37,7 @@ typedef struct weft_reduce_args {
     uint64_t vectors; /* 0 when the addresses differ modulo 16 */
     uint32_t sources, destinations;
     uint32_t rounds; /* after each operation, as the processor does; only 16-bit floats care */
+    uint32_t address_bits; /* all addresses modulo 16, combined by OR */
     /* Addresses that are too many for the arrays below lie in memory: those of the sources, then
      * those of the destinations. NULL when the arrays hold them. */
     void *const *list;

@@ -63,6 +63,16 @@ static uint64_t head_of(const weft_kernel_reduction_t *reduction, size_t element
     return off / element_bytes;
 }
 
+static uint32_t address_bits(const weft_kernel_reduction_t *reduction)
+{
+    uintptr_t bits = 0;
+    for (uint32_t i = 0; i < reduction->sources; i++)
+        bits |= (uintptr_t)reduction->source[i];
+    for (uint32_t i = 0; i < reduction->destinations; i++)
+        bits |= (uintptr_t)reduction->destination[i];
+    return (uint32_t)(bits % WEFT_VECTOR_BYTES);
+}
+
 static void put_addresses(const weft_kernel_reduction_t *reduction, weft_reduce_args_t *args)
 {
     const size_t bytes = reduction->sources * sizeof(void *);
@@ -88,6 +98,7 @@ void weft_call_reduction(const weft_kernel_reduction_t *reduction, unsigned proc
     args->sources = reduction->sources;
     args->destinations = reduction->destinations;
     args->rounds = reduction->rounds;
+    args->address_bits = address_bits(reduction);
     if (args->head < args->count && weft_kernel_is_dense[reduction->kernel])
         args->vectors = (args->count - args->head) * element_bytes / WEFT_VECTOR_BYTES;
     if (args->vectors == 0)

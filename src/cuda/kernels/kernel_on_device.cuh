@@ -17,7 +17,6 @@
 
 /** Before other loops: by default the compiler unrolls each four times, which makes the image four
  * times as large. */
-#define WEFT_UNROLL_2  _Pragma("unroll 2")
 #define WEFT_NO_UNROLL _Pragma("unroll 1")
 
 /* At least two blocks fit a multiprocessor, so a thread has 64 registers. */

@@ -14,7 +14,6 @@
 #define WEFT_DEVICE inline
 #define WEFT_DEVICE_ONCE inline
 #define WEFT_UNROLL
-#define WEFT_UNROLL_2
 #define WEFT_NO_UNROLL
 
 /* The number of the thread that is running the kernel. */

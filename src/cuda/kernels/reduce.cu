@@ -16,6 +16,10 @@ template <class Item> struct weft_dense_t {
     {
         return weft_load_loose<Item>(address);
     }
+    static WEFT_DEVICE Item load_aligned(const void *address)
+    {
+        return weft_load<Item>(address);
+    }
     static WEFT_DEVICE void store(void *address, const Item &value)
     {
         weft_store_loose(address, value);
@@ -133,6 +137,11 @@ template <class Pair> struct weft_pair_t : weft_plain_t<Pair> {
     {
         return {weft_load_loose<value_t>(address),
                 weft_load_loose<index_t>(weft_at(address, offsetof(Pair, index)))};
+    }
+    static WEFT_DEVICE Pair load_aligned(const void *address)
+    {
+        return {weft_load<value_t>(address),
+                weft_load<index_t>(weft_at(address, offsetof(Pair, index)))};
     }
     static WEFT_DEVICE void store(void *address, const Pair &pair)
     {

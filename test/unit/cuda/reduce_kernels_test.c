@@ -135,16 +135,18 @@ typedef struct trial {
     size_t count;
     int sources, destinations;
     int in_place; /* the source that is the first destination; -1: none */
+    bool rounds;  /* after each operation */
     unsigned char *source[MOST_SOURCES], *destination[MOST_SOURCES];
 } trial_t;
 
 /* Floats of 16 and 8 bits are added up as floats and rounded once, where the processor's kernels
- * round each time. */
+ * round each time; the device does so, too, if it is told to. */
 static bool is_rounded_once(const trial_t *trial)
 {
     const element_t *element = &elements[trial->type->machine];
     const bool is_small = element->field[0].format >= F16 && element->field[0].format <= E5M2;
-    return is_small && (trial->op->kind == WEFT_OP_sum || trial->op->kind == WEFT_OP_prod);
+    return is_small && !trial->rounds &&
+           (trial->op->kind == WEFT_OP_sum || trial->op->kind == WEFT_OP_prod);
 }
 
 static void expect_rounded_once(const trial_t *trial, size_t at, unsigned char *out)
@@ -238,6 +240,7 @@ static void launch(const trial_t *trial)
                                          .bytes = trial->count * (size_t)trial->type->extent,
                                          .sources = (uint32_t)trial->sources,
                                          .destinations = (uint32_t)trial->destinations,
+                                         .rounds = trial->rounds,
                                          .source = source,
                                          .destination = destination,
                                          .list = list};
@@ -304,7 +307,7 @@ static void place(trial_t *trial, int alignment)
 static void run_pair(const weft_op_t *op, const weft_type_t *type)
 {
     static const size_t counts[] = {0, 1, 5, 33, MOST_COUNT};
-    static const int sources[] = {1, 2, 3, 5, 16, 17, 32, 33, MOST_SOURCES};
+    static const int sources[] = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 32, 33, MOST_SOURCES};
     int round = 0;
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
         for (int alignment = 0; alignment < 4; alignment++) {
@@ -313,6 +316,7 @@ static void run_pair(const weft_op_t *op, const weft_type_t *type)
                 trial.kernel = weft_reduce_kernel(op, type);
                 trial.sources = sources[(size_t)round % (sizeof(sources) / sizeof(sources[0]))];
                 trial.destinations = round % 5 == 4 ? 33 : 1 + round % 3;
+                trial.rounds = round % 7 >= 4;
                 trial.in_place = round % 2 == 0 ? -1 : (int)random_bits() % trial.sources;
                 place(&trial, alignment);
                 run_trial(&trial);
