@@ -15,9 +15,9 @@ WEFT_EXCHANGE_KERNEL(weft_exchange_move, weft_exchange_args_t)
 {
     weft_exchanger_t waiter = weft_waiter(args);
     if (weft_begin(&waiter)) {
-        weft_push_blocks<weft_bytes_t>(waiter);
+        weft_push_blocks<weft_bytes_t, 2>(waiter);
         weft_copy_own(args.side[args.member]);
-        weft_pull_blocks<weft_bytes_t>(waiter, 0);
+        weft_pull_blocks<weft_bytes_t, 2>(waiter, 0);
     }
     weft_end(waiter);
 }

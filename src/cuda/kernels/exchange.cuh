@@ -126,20 +126,31 @@ WEFT_DEVICE void weft_push(void *row, uint64_t unit, const weft_vector_t &data, 
                         weft_vector_t{{data.word[2], flag, data.word[3], flag}});
 }
 
-/* Waits for both lines of a unit; false if the kernel was called off. */
-WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint64_t unit,
+/* Waits for unit `unit` of ROWS rows, some of which may be the same; false if the kernel was called
+ * off. The lines of all rows are loaded before the first is looked at. */
+template <unsigned ROWS>
+WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const char *const *row, uint64_t unit,
                            weft_vector_t *out)
 {
-    const char *line = weft_at(row, unit * WEFT_UNIT_LINES_BYTES);
-    const uint32_t flag = waiter.flag;
+    weft_vector_t line[ROWS][2];
     weft_patience_t patience = {};
     WEFT_NO_UNROLL for (;;)
     {
-        const weft_vector_t first = weft_load_volatile<weft_vector_t>(line);
-        const weft_vector_t second = weft_load_volatile<weft_vector_t>(line + sizeof(first));
-        *out = weft_vector_t{{first.word[0], first.word[2], second.word[0], second.word[2]}};
-        if (first.word[1] == flag && first.word[3] == flag && second.word[1] == flag &&
-            second.word[3] == flag)
+        uint32_t unlike = 0;
+        WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++)
+        {
+            const char *at = row[j] + unit * WEFT_UNIT_LINES_BYTES;
+            line[j][0] = weft_load_volatile<weft_vector_t>(at);
+            line[j][1] = weft_load_volatile<weft_vector_t>(at + sizeof(weft_vector_t));
+        }
+        WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++)
+        {
+            const uint32_t *first = line[j][0].word, *second = line[j][1].word;
+            unlike |= (first[1] ^ waiter.flag) | (first[3] ^ waiter.flag) |
+                      (second[1] ^ waiter.flag) | (second[3] ^ waiter.flag);
+            out[j] = weft_vector_t{{first[0], first[2], second[0], second[2]}};
+        }
+        if (unlike == 0)
             return true;
         if (weft_is_in_vain(waiter, &patience))
             return false;
@@ -150,74 +161,128 @@ WEFT_DEVICE bool weft_pull(const weft_exchanger_t &waiter, const void *row, uint
 
 /* Members are taken from this one's successor on, so that not all ranks push to the same member at
  * once. */
-WEFT_DEVICE const weft_exchange_side_t &weft_other(const weft_exchange_args_t &args, uint32_t turn)
+WEFT_DEVICE uint32_t weft_other(const weft_exchange_args_t &args, uint32_t turn)
 {
-    return args.side[(args.member + turn) % args.members];
+    return (args.member + turn) % args.members;
 }
 
-template <class Op> WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchanger_t waiter)
+/* The units that a thread moves together: one with the same number for, or from, each of ROWS
+ * members. Those of a member end before `units`. */
+template <unsigned ROWS> struct weft_group_t {
+    uint32_t index[ROWS];
+    uint64_t units[ROWS], most;
+};
+
+template <unsigned ROWS, bool IS_OUT>
+WEFT_DEVICE weft_group_t<ROWS> weft_group(const weft_exchange_args_t &args, uint32_t turn)
 {
-    const weft_exchange_args_t &args = waiter.args;
-    WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
+    weft_group_t<ROWS> group = {};
+    WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++)
     {
-        const weft_exchange_side_t &side = weft_other(args, turn);
-        const uint64_t units = weft_units(args, side.out_bytes);
-        for (uint64_t unit = weft_thread(); unit < units; unit += weft_threads())
-            weft_push(weft_at(side.outbox, waiter.part), unit,
-                      weft_load_unit<Op>(side.from, unit, side.out_bytes), waiter.flag);
+        group.index[j] = weft_other(args, turn + j);
+        const weft_exchange_side_t &side = args.side[group.index[j]];
+        group.units[j] = turn + j < args.members
+                             ? weft_units(args, IS_OUT ? side.out_bytes : side.in_bytes)
+                             : 0;
+        group.most = group.units[j] > group.most ? group.units[j] : group.most;
     }
+    return group;
 }
 
-/* Takes what the others have pushed into this member's rows, `offset` bytes into each row. */
-template <class Op>
-WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchanger_t waiter, uint64_t offset)
+template <class Op, unsigned ROWS>
+WEFT_DEVICE_ONCE void weft_push_blocks(const weft_exchanger_t waiter)
 {
     const weft_exchange_args_t &args = waiter.args;
-    weft_vector_t vector;
-    WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn++)
+    weft_vector_t vector[ROWS];
+    WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn += ROWS)
     {
-        const weft_exchange_side_t &side = weft_other(args, turn);
-        const uint64_t units = weft_units(args, side.in_bytes);
-        for (uint64_t unit = weft_thread(); unit < units; unit += weft_threads()) {
-            if (!weft_pull(waiter, weft_at(side.inbox, waiter.part + offset), unit, &vector))
-                return;
-            weft_store_unit<Op>(side.to, unit, side.in_bytes, vector);
+        const weft_group_t<ROWS> group = weft_group<ROWS, true>(args, turn);
+        WEFT_NO_UNROLL for (uint64_t unit = weft_thread(); unit < group.most;
+                            unit += weft_threads())
+        {
+            WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++)
+            {
+                const weft_exchange_side_t &side = args.side[group.index[j]];
+                if (unit < group.units[j])
+                    vector[j] = weft_load_unit<Op>(side.from, unit, side.out_bytes);
+            }
+            WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++)
+            {
+                const weft_exchange_side_t &side = args.side[group.index[j]];
+                if (unit < group.units[j])
+                    weft_push(weft_at(side.outbox, waiter.part), unit, vector[j], waiter.flag);
+            }
         }
     }
 }
 
-/* Unit `unit` of the operand that member `index` contributes to this member's result. */
-template <class Op>
-WEFT_DEVICE bool weft_operand(const weft_exchanger_t &waiter, uint32_t index, uint64_t unit,
-                              typename Op::item *out)
+/* Takes what the others have pushed into this member's rows, `offset` bytes into each row. */
+template <class Op, unsigned ROWS>
+WEFT_DEVICE_ONCE void weft_pull_blocks(const weft_exchanger_t waiter, uint64_t offset)
 {
     const weft_exchange_args_t &args = waiter.args;
-    const weft_exchange_side_t &side = args.side[index];
-    weft_vector_t vector;
-    if (index == args.member)
-        vector = weft_load_unit<Op>(side.from, unit, side.in_bytes);
-    else if (!weft_pull(waiter, weft_at(side.inbox, waiter.part), unit, &vector))
-        return false;
-    memcpy((void *)out, &vector, sizeof(vector));
-    return true;
+    weft_vector_t vector[ROWS];
+    const char *row[ROWS];
+    WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members; turn += ROWS)
+    {
+        const weft_group_t<ROWS> group = weft_group<ROWS, false>(args, turn);
+        WEFT_NO_UNROLL for (uint64_t unit = weft_thread(); unit < group.most;
+                            unit += weft_threads())
+        {
+            const void *any = nullptr;
+            WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++) any =
+                unit < group.units[j] ? args.side[group.index[j]].inbox : any;
+            WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++) row[j] =
+                weft_at(unit < group.units[j] ? args.side[group.index[j]].inbox : any,
+                        waiter.part + offset);
+            if (!weft_pull<ROWS>(waiter, row, unit, vector))
+                return;
+            WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++)
+            {
+                const weft_exchange_side_t &side = args.side[group.index[j]];
+                if (unit < group.units[j])
+                    weft_store_unit<Op>(side.to, unit, side.in_bytes, vector[j]);
+            }
+        }
+    }
 }
 
-/* Combines in the order of members, and rounds as reduce.cuh does. */
+/* Combines unit `unit` of all operands in the order of members, and rounds as reduce.cuh does. In
+ * place of rows that are not there another one is read again. */
 template <class Op>
 WEFT_DEVICE bool weft_combine_unit(const weft_exchanger_t &waiter, uint64_t unit,
                                    weft_vector_t *out)
 {
     constexpr unsigned ITEMS = WEFT_UNIT_BYTES / sizeof(typename Op::item);
+    constexpr bool IS_WIDE = sizeof(typename Op::value) > sizeof(typename Op::item);
+    constexpr unsigned ROWS = ITEMS == WEFT_UNIT_BYTES ? 1 : IS_WIDE ? 2 : 3; /* in registers */
+    const weft_exchange_args_t &args = waiter.args;
+    const weft_exchange_side_t &own = args.side[args.member];
+    const weft_vector_t mine = weft_load_unit<Op>(own.from, unit, own.in_bytes);
+    weft_vector_t vector[ROWS];
     typename Op::item item[ITEMS];
     typename Op::value left[ITEMS] = {};
-    WEFT_NO_UNROLL for (uint32_t index = 0; index < waiter.args.members; index++)
+    const char *row[ROWS];
+    WEFT_NO_UNROLL for (uint32_t first = 0; first < args.members; first += ROWS)
     {
-        if (!weft_operand<Op>(waiter, index, unit, item))
+        WEFT_UNROLL for (unsigned j = 0; j < ROWS; j++)
+        {
+            const bool is_other = first + j < args.members && first + j != args.member;
+            const uint32_t index = is_other ? first + j : weft_other(args, 1);
+            row[j] = weft_at(args.side[index].inbox, waiter.part);
+        }
+        if (args.members > 1 && !weft_pull<ROWS>(waiter, row, unit, vector))
             return false;
-        WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] =
-            index == 0 ? Op::raise(item[i])
-                       : weft_rounded<Op>(Op::apply(left[i], Op::raise(item[i])),
-                                          waiter.args.rounds);
+        WEFT_UNROLL for (unsigned j = 0; j < ROWS && first + j < args.members; j++)
+        {
+            if (first + j == args.member)
+                vector[j] = mine;
+            memcpy((void *)item, &vector[j], sizeof(mine));
+            WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) left[i] =
+                first == 0 && j == 0
+                    ? Op::raise(item[i])
+                    : weft_rounded<Op>(Op::apply(left[i], Op::raise(item[i])), args.rounds);
+        }
     }
     WEFT_UNROLL for (unsigned i = 0; i < ITEMS; i++) item[i] = Op::lower(left[i]);
     memcpy(out, (const void *)item, sizeof(*out));
@@ -235,8 +300,10 @@ template <class Op> WEFT_DEVICE bool weft_combine_blocks(const weft_exchanger_t 
             return false;
         weft_store_unit<Op>(own.to, unit, own.in_bytes, result);
         WEFT_NO_UNROLL for (uint32_t turn = 1; turn < args.members && args.results > 0; turn++)
-            weft_push(weft_at(weft_other(args, turn).outbox, waiter.part + args.results), unit,
-                      result, waiter.flag);
+        {
+            void *outbox = args.side[weft_other(args, turn)].outbox;
+            weft_push(weft_at(outbox, waiter.part + args.results), unit, result, waiter.flag);
+        }
     }
     return true;
 }
@@ -261,9 +328,9 @@ template <class Op> WEFT_DEVICE void weft_exchange(const weft_exchange_args_t &a
     typedef typename weft_mover_t<Op::is_dense, Op>::type mover;
     weft_exchanger_t waiter = weft_waiter(args);
     if (weft_begin(&waiter)) {
-        weft_push_blocks<mover>(waiter);
+        weft_push_blocks<mover, 1>(waiter);
         if (weft_combine_blocks<Op>(waiter) && args.results > 0)
-            weft_pull_blocks<mover>(waiter, args.results);
+            weft_pull_blocks<mover, 1>(waiter, args.results);
     }
     weft_end(waiter);
 }
