@@ -33,7 +33,7 @@ int wefti_launch_in(weft_device_t *device, weft_cu_stream_t stream, weft_kernel_
 bool wefti_can_reduce(weft_device_t *device, const struct weft_op *op,
                       const struct weft_type *type);
 int wefti_reduce(weft_queue_t *queue, const weft_reduction_t *reduction);
-int wefti_copy_many(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
+int wefti_copy_many(weft_queue_t *queue, const weft_piece_t *pieces, size_t count, bool are_local);
 
 void wefti_kernels_release(weft_device_t *device, bool is_alive);
 

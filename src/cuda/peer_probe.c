@@ -92,7 +92,7 @@ static int move_by_kernel(const probe_t *its, void *to, const void *from)
 {
     weft_piece_t pieces[2] = {{to, from, HALF / 2},
                               {(char *)to + HALF / 2, (const char *)from + HALF / 2, HALF / 2}};
-    return wefti_copy_many(its->queue, pieces, 2);
+    return wefti_copy_many(its->queue, pieces, 2, false);
 }
 
 /* One half by a copy, the other one by a kernel, where there are kernels. */

@@ -51,6 +51,7 @@ static direct_place_t direct_place_of(const weft_direct_work_t *work, int member
 
 typedef struct batch {
     weft_queue_t *queue;
+    bool are_local; /* all on the queue's device */
     weft_piece_t pieces[PIECES];
     size_t count;
 } direct_batch_t;
@@ -59,7 +60,9 @@ static int flush_pieces(direct_batch_t *batch)
 {
     size_t count = batch->count;
     batch->count = 0;
-    return count == 0 ? MPI_SUCCESS : weft_device->copy_many(batch->queue, batch->pieces, count);
+    if (count == 0)
+        return MPI_SUCCESS;
+    return weft_device->copy_many(batch->queue, batch->pieces, count, batch->are_local);
 }
 
 static int direct_add_piece(direct_batch_t *batch, direct_place_t to, direct_place_t from)
@@ -87,9 +90,9 @@ static int add_pieces_of(direct_batch_t *batch, const weft_direct_work_t *work, 
     return err;
 }
 
-static int move_pieces(const weft_direct_work_t *work, span_t members)
+static int move_pieces(const weft_direct_work_t *work, span_t members, bool are_local)
 {
-    direct_batch_t batch = {.queue = work->queue};
+    direct_batch_t batch = {.queue = work->queue, .are_local = are_local};
     int err = MPI_SUCCESS;
     for (int member = members.first; member < members.end && err == MPI_SUCCESS; member++)
         err = add_pieces_of(&batch, work, member);
@@ -398,7 +401,8 @@ int wefti_direct_queue(weft_direct_work_t *work, bool is_shared)
     work->queue = weft_device->queue(work->device, is_small ? WEFT_STREAM_QUICK : WEFT_STREAM_BULK);
     if (work->queue == NULL)
         return MPI_ERR_OTHER;
-    return work->args->op == NULL ? move_pieces(work, members) : reduce_exports(work, members);
+    return work->args->op == NULL ? move_pieces(work, members, !is_shared)
+                                  : reduce_exports(work, members);
 }
 
 void wefti_direct_unmap(weft_direct_work_t *work)

@@ -296,9 +296,10 @@ typedef struct weft_device_ops {
     weft_queue_t *(*queue)(weft_device_t *device, weft_stream_class_t stream_class);
     /** Any memory to any memory. */
     int (*copy)(weft_queue_t *queue, void *to, const void *from, size_t bytes);
-    /** `count` copies that do not overlap, in no order; by one kernel where the pieces are small.
-     * The caller may change the array as soon as the call has returned. */
-    int (*copy_many)(weft_queue_t *queue, const weft_piece_t *pieces, size_t count);
+    /** `count` copies that do not overlap, in no order; by one kernel where the pieces are small,
+     * or not very large and local: then all memory is the queue's device's own. The caller may
+     * change the array as soon as the call has returned. */
+    int (*copy_many)(weft_queue_t *queue, const weft_piece_t *pieces, size_t count, bool are_local);
     /** Typed device memory to packed bytes, and back. */
     int (*pack)(weft_queue_t *queue, const weft_packing_t *packing);
     int (*unpack)(weft_queue_t *queue, const weft_packing_t *packing);

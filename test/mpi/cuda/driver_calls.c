@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDES = 2, WARM = 60, ROUNDS = 12, CALLS = 20, MOST = 1 << 18, RANKS = 4 };
+enum { SIDES = 2, WARM = 60, ROUNDS = 12, CALLS = 20, RANKS = 4 };
+
+/* Integers: of the large cases, and in a block that is too large for kernels between devices. */
+enum { MOST = 1 << 18, LARGE = 80 << 10 };
 
 static unsigned long (*calls_of)(const char *prefix);
 static void *side[SIDES];
@@ -54,6 +57,7 @@ static const struct {
     {"bcast of 8 bytes", bcast, 2, 10, 16},
     {"allgather of 64 KiB", allgather, MOST / 16, 14, 0},
     {"alltoall of 64 KiB", alltoall, MOST / 16, 14, 0},
+    {"alltoall of 320 KiB", alltoall, LARGE, 14, 0},
 };
 
 static unsigned long calls_so_far(void)
@@ -91,7 +95,7 @@ int main(int argc, char **argv)
     memory_begin(expect_rank);
     *(void **)&calls_of = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simLaunches");
     for (int i = 0; i < SIDES; i++) {
-        memory[i] = memory_take(DEVICE, (size_t)MOST * sizeof(int));
+        memory[i] = memory_take(DEVICE, (size_t)LARGE * RANKS * sizeof(int));
         side[i] = memory[i].at;
     }
     bool is_shared = strcmp(argv[1], "shared") == 0;
