@@ -23,6 +23,9 @@ enum {
     MULTICAST_SLOT_LEAST = 16 * 1024,
 };
 
+/* Drivers before CUDA 12.1, and devices before 7.0, take no more (CUDA C++ Programming Guide). */
+_Static_assert(sizeof(((weft_kernel_call_t *)0)->args) <= 4096, "the arguments fit a launch");
+
 /* Takes as many threads as there is work for, but no more than fit on the device. */
 static void set_threads(weft_kernel_call_t *call, uint64_t threads, unsigned processors)
 {
