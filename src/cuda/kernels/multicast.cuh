@@ -12,6 +12,7 @@
  *                                    stored to all
  *   reduce-scatter   all blocks      its own block is added up, and goes       -
  *                                    where the member wants it
+ *   reduce          as a reduce-scatter whose only block is the root's
  *   broadcast        -               the root's data are stored to all         the data
  *   allgather        -               its block is stored to all                the blocks
  *
