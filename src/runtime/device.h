@@ -134,7 +134,7 @@ typedef struct weft_bar {
 /* ---- between kernels ---- */
 
 enum {
-    WEFT_EXCHANGE_MOST_MEMBERS = 16,
+    WEFT_EXCHANGE_MOST_MEMBERS = 32,
     WEFT_WATCH_BYTES = 64,
     /* A kernel ends by itself after so many times WEFT_DEVICE_WAIT_MAX, where nobody ends it. */
     WEFT_KERNEL_WAITS = 20,

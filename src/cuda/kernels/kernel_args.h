@@ -16,7 +16,7 @@ enum {
     WEFT_REDUCE_ADDRESSES = 32, /* sources, and as many destinations, in the arguments */
     WEFT_COPY_ENTRIES = 64,     /* in the arguments */
     WEFT_SHAPE_LEVELS = 4,      /* those of a layout, and the elements of the buffer */
-    WEFT_EXCHANGE_MEMBERS = 16, /* ranks that exchange data */
+    WEFT_EXCHANGE_MEMBERS = 32, /* ranks that exchange data */
     WEFT_UNIT_BYTES = 16,       /* data that a thread sends at a time */
     WEFT_UNIT_LINES_BYTES = 32, /* in an inbox, with flags */
     WEFT_MULTICAST_BLOCKS = 32, /* at most, of a kernel */

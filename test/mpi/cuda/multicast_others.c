@@ -9,7 +9,7 @@
 
 #include <mpix.h>
 
-enum { MOST_BYTES = 16, GUARD = 64, MOST_RANKS = 16, MANY = 100000, FEW = 4 };
+enum { MOST_BYTES = 16, GUARD = 64, MOST_RANKS = 32, MANY = 100000, FEW = 4 };
 
 typedef struct call call_t;
 
