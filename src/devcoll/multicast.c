@@ -210,9 +210,9 @@ static const weft_export_row_t *length_of(const weft_meeting_t *meeting, int ind
 {
     const weft_offer_t *own = wefti_offer_of(meeting, meeting->member);
     int member = wefti_offer_is_from_root(own) ? own->root : index;
-    bool scatters = own->op >= 0 && has_blocks((weft_coll_t)own->coll);
-    return wefti_offer_row(wefti_offer_of(meeting, member), scatters ? WEFT_GETS : WEFT_GIVES,
-                           index);
+    bool is_reduce_scatter = own->op >= 0 && has_blocks((weft_coll_t)own->coll);
+    return wefti_offer_row(wefti_offer_of(meeting, member),
+                           is_reduce_scatter ? WEFT_GETS : WEFT_GIVES, index);
 }
 
 /* This member gives all that is reduced, else what is its own. It gets all that is gathered, except

@@ -52,19 +52,16 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
     }
 }
 
-bool weft_store_suits_caches(void)
-{
-    return weft_simd_is_first_avx512();
-}
-
 bool weft_store_suits_small_rings(void)
 {
     return weft_simd_is_intel_avx512();
 }
 
+/* The first processors with AVX-512 fetch lines from other cores' caches as fast as from memory: on
+ * a Cascade Lake they take 80 to 300 ns per KiB in any ring. */
 bool weft_store_begins_large(void)
 {
-    return weft_world_has_one_pair() && !weft_store_suits_caches();
+    return weft_world_has_one_pair() && !weft_simd_is_first_avx512();
 }
 
 void weft_store_expect_cached(weft_store_choice_t *choice)

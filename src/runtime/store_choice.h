@@ -84,15 +84,10 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap);
  * weft_store_suits_small_rings(). After weft_store_open(). */
 void weft_store_expect_cached(weft_store_choice_t *choice);
 
-/** Does this processor fetch lines from the caches of other cores as fast as from memory? On a
- * Cascade Lake they take 80 to 300 ns per KiB in any ring, the other ways as much or more, and a
- * message of 4 KiB takes 1.25 us in all where nothing else is tried, 1.56 where the others are
- * tried now and then. */
-bool weft_store_suits_caches(void);
-
-/** Are cached data the fastest on this processor between near cores in small rings, too? On an
- * Emerald Rapids packets of 4 KiB go at 10.8 GB/s through a ring of 256 KiB; at 8 where the others
- * are tried now and then, of which none is better. They gain nothing by a large ring there. */
+/** Are cached data the fastest on this processor between near cores in small rings, too, and gain
+ * packets of less than 8 KiB nothing by a large ring? Where the other ways are tried now and then
+ * all the same, a message of 4 KiB takes 1.56 us instead of 1.25 on a Cascade Lake, and packets of
+ * 4 KiB go at 8 GB/s instead of 10.8 on an Emerald Rapids. */
 bool weft_store_suits_small_rings(void);
 
 /** Is a large ring to be made ready at the first long data, which takes some milliseconds and

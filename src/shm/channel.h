@@ -125,7 +125,8 @@ typedef struct weft_channel_in {
 
 /** weft_ring_loss_t.from of both sides of a channel: on a Cascade Lake packets of 2 KiB take 0.81
  * us through the small ring and 1.2 through a large one, of 4 KiB 1.24 and 1.58, of 8 KiB 2.55.
- * On an Emerald Rapids those of 4 KiB are as fast in both, those of 16 KiB by a fifth faster. */
+ * On an Emerald Rapids those of 4 KiB are as fast in both, those of 16 KiB faster by a fifth in a
+ * large one. */
 size_t weft_channel_loses_from(void);
 
 /** `slots`, which are open, and `is_throttled` are the endpoint's. */

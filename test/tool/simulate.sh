@@ -50,7 +50,7 @@ prints 'line [0-9]+ of the built-in' --explain bcast 16 64K
 prints 'one host, each on a device: +ll: line [0-9]+' --explain allreduce 8 64K device
 prints 'one host, multicast on devices: +multicast: line [0-9]+' --explain allreduce 8 64M device
 prints 'one host, multicast on devices: +ll: line [0-9]+' --explain allreduce 8 64K device
-for coll in bcast allgather allgatherv reduce_scatter reduce_scatter_block; do
+for coll in bcast allgather allgatherv reduce reduce_scatter reduce_scatter_block; do
     prints 'one host, multicast on devices: +multicast: line [0-9]+' --explain $coll 8 4M device
 done
 prints 'one host, multicast on devices: +direct: line [0-9]+' --explain alltoall 8 64M device

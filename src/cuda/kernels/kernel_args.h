@@ -174,7 +174,7 @@ typedef struct weft_multicast_args {
     uint32_t *watch;
     void *own; /* this rank's memory, all zeros before the first launch */
     void *all; /* the object */
-    /* In an allreduce `to` may be `from`; else nothing overlaps. */
+    /* In an allreduce, and at the root of a reduce, `to` may be `from`; else nothing overlaps. */
     weft_multicast_portion_t portion[WEFT_EXCHANGE_MEMBERS];
 } weft_multicast_args_t;
 

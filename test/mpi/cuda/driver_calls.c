@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDES = 2, WARM = 60, ROUNDS = 40, CALLS = 20, RANKS = 4 };
+enum { SIDES = 2, WARM = 60, ROUNDS = 12, CALLS = 20, RANKS = 4 };
 
 /* Integers: of the large cases, and in a block that is too large for kernels between devices. */
 enum { MOST = 1 << 18, LARGE = 80 << 10 };
