@@ -95,14 +95,17 @@ static void dawdle(sim_stream_t *stream, const sim_op_t *op)
         sim_wait_until(&stream->has_work, op->late_until_ns);
 }
 
+/* While this thread waits for one of them, others may go through the list in hurry(), so all are kept
+ * until the end. */
 static void await_others(sim_op_t *op)
 {
     for (size_t i = 0; i < op->await_count; i++) {
         hurry(op->awaits[i]);
         while (!op->awaits[i]->is_done)
             sim_wait(&some_done);
-        sim_op_release(op->awaits[i]);
     }
+    for (size_t i = 0; i < op->await_count; i++)
+        sim_op_release(op->awaits[i]);
     op->await_count = 0;
 }
 
