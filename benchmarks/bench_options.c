@@ -25,9 +25,10 @@ static const char bench_help[] =
     "  --turns N   each size N times without and with staging, in turns\n"
     "  -M BYTES    leave out sizes that need larger buffers\n"
     "  --vector BLOCK:STRIDE  messages are blocks of BLOCK bytes, one every STRIDE bytes\n"
-    "  --lead SEND:RECEIVE    host memory begins so many bytes into a page; malloc's 16:16\n";
+    "  --lead SEND:RECEIVE    host memory begins so many bytes into a page; malloc's 16:16\n"
+    "  --elsewhere  what hides communication computes elsewhere, as on a GPU: the rank sleeps\n";
 
-enum { STAGED = 256, TURNS, VECTOR, LEAD, DEPTH };
+enum { STAGED = 256, TURNS, VECTOR, LEAD, DEPTH, ELSEWHERE };
 
 /* "64K" in bytes; false if the text is no size, or a character other than `stop` follows it. */
 static bool parse_size(const char *text, char stop, size_t *out, const char **rest)
@@ -156,6 +157,8 @@ static bool parse_option(int letter, const char *text, bench_options_t *out, siz
         return parse_vector(text, out);
     case LEAD:
         return parse_lead(text, out);
+    case ELSEWHERE:
+        return out->computes_elsewhere = true;
     default:
         return false;
     }
@@ -196,6 +199,7 @@ static bool parse_words(int argc, char **argv, bench_options_t *out, size_t rang
                                            {"vector", required_argument, NULL, VECTOR},
                                            {"lead", required_argument, NULL, LEAD},
                                            {"depth", required_argument, NULL, DEPTH},
+                                           {"elsewhere", no_argument, NULL, ELSEWHERE},
                                            {NULL, 0, NULL, 0}};
     int letter;
 

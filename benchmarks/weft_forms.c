@@ -20,6 +20,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { NAME_BYTES = 32, NEIGHBORS = 4 };
 
@@ -174,15 +175,25 @@ static void compute_for(double us)
     sink = value;
 }
 
-/* The mean of one iteration, with some computing before the end. */
-static double time_begun(form_t *f, double compute_us, int iterations)
+static void sleep_for(double us)
 {
+    const struct timespec time = {.tv_sec = (time_t)(us / 1e6),
+                                  .tv_nsec = (long)(us * 1e3) % 1000000000};
+    nanosleep(&time, NULL);
+}
+
+/* The mean of one iteration, with some computing before the end. */
+static double time_begun(const bench_t *bench, double compute_us, int iterations)
+{
+    form_t *f = bench->own;
     double total_us = 0;
     for (int i = 0; i < iterations; i++) {
         MPI_Request request;
         double begin_us = bench_now_us();
         f->which->begin(f, &request);
-        if (compute_us > 0)
+        if (compute_us > 0 && bench->options.computes_elsewhere)
+            sleep_for(compute_us);
+        else if (compute_us > 0)
             compute_for(compute_us);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         total_us += bench_now_us() - begin_us;
@@ -192,12 +203,13 @@ static double time_begun(form_t *f, double compute_us, int iterations)
 }
 
 /* All ranks compute for the same time: the mean of what they need for the communication alone. */
-static double run_with_computing(form_t *f, int ranks, int iterations)
+static double run_with_computing(const bench_t *bench, int iterations)
 {
-    double own_us = time_begun(f, 0, iterations), sum_us;
+    form_t *f = bench->own;
+    double own_us = time_begun(bench, 0, iterations), sum_us;
     MPI_Allreduce(&own_us, &sum_us, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    f->pure_us = f->compute_us = sum_us / ranks;
-    return time_begun(f, f->compute_us, iterations) * iterations;
+    f->pure_us = f->compute_us = sum_us / bench->ranks;
+    return time_begun(bench, f->compute_us, iterations) * iterations;
 }
 
 static double run(bench_t *bench, size_t bytes, int iterations)
@@ -205,7 +217,7 @@ static double run(bench_t *bench, size_t bytes, int iterations)
     form_t *f = bench->own;
     (void)bytes;
     if (f->which->begin != NULL)
-        return run_with_computing(f, bench->ranks, iterations);
+        return run_with_computing(bench, iterations);
     MPI_Barrier(MPI_COMM_WORLD);
     double begin_us = bench_now_us();
     for (int i = 0; i < iterations; i++)

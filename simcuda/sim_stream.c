@@ -95,8 +95,8 @@ static void dawdle(sim_stream_t *stream, const sim_op_t *op)
         sim_wait_until(&stream->has_work, op->late_until_ns);
 }
 
-/* While this thread waits for one of them, others may go through the list in hurry(), so all are kept
- * until the end. */
+/* While this thread waits for one of them, others may go through the list in hurry(), so all are
+ * kept until the end. */
 static void await_others(sim_op_t *op)
 {
     for (size_t i = 0; i < op->await_count; i++) {

@@ -399,7 +399,9 @@ static int start_request(weft_call_t *call, weft_request_t *request)
     int err = request->comm != NULL ? weft_check_revoked(request->comm) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = request->ops->start(request);
-    if (err != MPI_SUCCESS) /* there is no operation to wait for */
+    if (err == MPI_SUCCESS)
+        weft_request_follow(request);
+    else /* there is no operation to wait for */
         request->is_active = false;
     return err;
 }

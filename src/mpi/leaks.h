@@ -67,6 +67,7 @@ static inline MPI_Datatype weft_give_type(const char *function, weft_type_t *typ
 
 static inline MPI_Request weft_give_request(const char *function, weft_request_t *request)
 {
+    weft_request_follow(request);
     weft_note_given(WEFT_KIND_REQUEST, request, function);
     return weft_request_handle(request);
 }

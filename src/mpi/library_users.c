@@ -109,7 +109,7 @@ int weft_library_enter_session(void)
     pthread_mutex_lock(&gate);
     weft_world.begins_alone = users == 0;
     int err = add_user(MPI_THREAD_MULTIPLE);
-    if (err == MPI_SUCCESS && !weft_world.is_threaded)
+    if (err == MPI_SUCCESS && !weft_world.has_many_callers)
         weft_world_set_threaded(true);
     if (err == MPI_SUCCESS)
         has_sessions = true;

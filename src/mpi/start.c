@@ -34,6 +34,7 @@
 #include "runtime/lock.h"
 #include "runtime/nodes.h"
 #include "runtime/progress.h"
+#include "runtime/progress_thread.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/copy.h"
@@ -317,6 +318,8 @@ int weft_start(int thread_level)
         return err;
     weft_cuda_open(); /* late, since it watches for libraries that are loaded after it */
     weft_world_set_threaded(thread_level == MPI_THREAD_MULTIPLE);
+    if (weft_config.PROGRESS_THREAD)
+        weft_progress_thread_open();
     WEFT_LOG(WEFT_INFO, "start", "%zu bytes of heap", weft_memory_in_use());
     weft_lock();
     err = report_paths();
@@ -388,6 +391,7 @@ void (*weft_on_stop)(void);
 
 int weft_stop(void)
 {
+    weft_progress_thread_close();
     weft_lock();
     weft_bsend_close();
     weft_unlock();

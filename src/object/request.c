@@ -47,6 +47,12 @@ void weft_request_watch(weft_request_t *request,
     request->owner = owner;
 }
 
+void weft_request_leave(weft_request_t *request)
+{
+    request->is_followed = false;
+    weft_progress_thread_follow(-1);
+}
+
 void weft_request_release_failed(weft_request_t *request)
 {
     weft_request_forget_error(request);

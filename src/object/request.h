@@ -14,6 +14,7 @@
 #include "object/object.h"
 #include "object/status.h"
 #include "runtime/progress.h"
+#include "runtime/progress_thread.h"
 #include "base/memory.h"
 #include "base/own_symbol.h"
 #include "mpi.h"
@@ -45,6 +46,7 @@ struct weft_request {
             bool is_persistent;
             bool is_detached;    /* freed by the user while active */
             bool is_generalised; /* made by the user: object/grequest.h */
+            bool is_followed;    /* the progress thread counts it among what is under way */
         };
         uint64_t flags; /* all of them */
     };
@@ -144,10 +146,26 @@ static inline void weft_request_release(weft_request_t *request)
         request->ops->release(request);
 }
 
+/** The program gets the handle of a request, or has started one: the progress thread, if there is
+ * one, goes on with it from now on. */
+static inline void weft_request_follow(weft_request_t *request)
+{
+    if (__builtin_expect(!weft_has_progress_thread, 1) || !request->is_active ||
+        request->is_complete || request->is_generalised)
+        return;
+    request->is_followed = true;
+    weft_progress_thread_follow(1);
+}
+
+/** The progress thread does not count it any more. */
+void weft_request_leave(weft_request_t *request) __attribute__((cold));
+
 /** Mark the operation as complete; its status is filled in already. */
 static inline void weft_request_complete(weft_request_t *request)
 {
     request->is_complete = true;
+    if (__builtin_expect(request->is_followed, 0))
+        weft_request_leave(request);
     weft_progress_notify();
     if (request->on_complete != NULL)
         request->on_complete(request, request->owner);

@@ -38,7 +38,7 @@ static bool is_awaited(const weft_recv_t *recv, const bool *flag)
         return false;
     if (is_of_collective(&recv->args))
         return recv->args.tag >= 0;
-    if (!recv->is_blocking && weft_world.is_threaded)
+    if (!recv->is_blocking && weft_world.has_many_callers)
         return false;
     return flag == &request->is_complete || wefti_exchange_waits(request, flag);
 }
@@ -57,7 +57,7 @@ static bool each_source(const weft_recv_args_t *args, void (*visit)(int process,
         if (process != weft_processes.self)
             visit(process, context);
     }
-    return !weft_world.is_threaded && wefti_sends_are_announced();
+    return !weft_world.has_many_callers && wefti_sends_are_announced();
 }
 
 /* ---- marking ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The library's lock: there is one, and each MPI call takes it, but only when the program asked for
- * MPI_THREAD_MULTIPLE or has used sessions, or the library has a thread of its own (src/stream).
- * User functions are called without it: they may call MPI, and may wait for a lock of the program
- * whose holder waits for this one.
+ * MPI_THREAD_MULTIPLE or has used sessions, or the library has a thread of its own (src/stream,
+ * progress_thread.h). User functions are called without it: they may call MPI, and may wait for a
+ * lock of the program whose holder waits for this one.
  */
 #ifndef WEFT_RUNTIME_LOCK_H
 #define WEFT_RUNTIME_LOCK_H

@@ -14,6 +14,7 @@
 #include "mpi.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <string.h>
 
@@ -81,6 +82,7 @@ static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, spin_limit_beside_others;
 static int yield_limit, yield_limit_contended, quiet_yield_limit, polls_per_yield, test_limit;
 static weft_contention_t contention; /* with the lock */
+static atomic_int waits;             /* threads that wait; written with the lock */
 static int silent;                   /* number of things that are awaited and ring no doorbell */
 static bool must_nap;
 static int pauses_first = 1, pauses_between = 1; /* of weft_progress_looks() */
@@ -471,14 +473,24 @@ static void idle(wait_state_t *wait)
         look_at_clock(wait);
 }
 
+static void count_waits(int more)
+{
+    int now = atomic_load_explicit(&waits, memory_order_relaxed) + more;
+    atomic_store_explicit(&waits, now, memory_order_relaxed);
+    atomic_store_explicit(&doorbell->is_waiting, now > 0, memory_order_relaxed);
+}
+
+int weft_progress_waits(void)
+{
+    return atomic_load_explicit(&waits, memory_order_relaxed);
+}
+
 /* `empty` rounds of polling count as over. */
-static void wait_until(const bool *flag, int empty)
+static void make_rounds_until(const bool *flag, int empty)
 {
     wait_state_t wait = {.flag = flag, .empty = empty};
-    int64_t began_ns = weft_waits_begin(flag);
-    bool was_waiting = atomic_load_explicit(&doorbell->is_waiting, memory_order_relaxed);
     wefti_contention_count(&contention);
-    atomic_store_explicit(&doorbell->is_waiting, true, memory_order_relaxed);
+    count_waits(1);
     while (!*(const volatile bool *)flag) {
         if (poll_all(false) > 0) {
             wait.empty = 0;
@@ -488,7 +500,13 @@ static void wait_until(const bool *flag, int empty)
         }
     }
     weft_progress_let_go();
-    atomic_store_explicit(&doorbell->is_waiting, was_waiting, memory_order_relaxed);
+    count_waits(-1);
+}
+
+static void wait_until(const bool *flag, int empty)
+{
+    int64_t began_ns = weft_waits_begin(flag);
+    make_rounds_until(flag, empty);
     weft_waits_end(began_ns);
 }
 
@@ -501,6 +519,11 @@ void weft_progress_until_all(const bool *flag)
 {
     bool yields_first = weft_world.is_oversubscribed && !wefti_yields_are_dear(&contention);
     wait_until(flag, yields_first ? spin_limit_contended : 0);
+}
+
+void weft_progress_in_background(const bool *flag)
+{
+    make_rounds_until(flag, INT_MAX / 2);
 }
 
 void weft_progress_await_silent(int more)

@@ -89,6 +89,13 @@ void weft_progress_until(const bool *flag);
  * instead of 11. (A ping-pong is faster with spins: 1.6 us instead of 3.7 on four ranks.) */
 void weft_progress_until_all(const bool *flag);
 
+/** The same for a thread of the library's own, whom nobody waits for: it goes to sleep at once, and
+ * tools do not count its wait. */
+void weft_progress_in_background(const bool *flag);
+
+/** Threads of this process that wait in one of these three; with the lock, or to be guessed. */
+int weft_progress_waits(void);
+
 /** Not NULL: a transport holds packets back, and this sends them. Set by the transport. */
 extern WEFT_OWN_SYMBOL void (*weft_progress_held)(void);
 

@@ -21,7 +21,13 @@ void weft_world_set_stage(weft_stage_t stage)
 
 void weft_world_set_threaded(bool is_threaded)
 {
-    weft_world.is_threaded = is_threaded;
+    weft_world.is_threaded = weft_world.has_many_callers = is_threaded;
+    see_whether_plain();
+}
+
+void weft_world_set_locked(void)
+{
+    weft_world.is_threaded = true;
     see_whether_plain();
 }
 

@@ -60,12 +60,14 @@ typedef struct weft_host_link {
 } weft_host_link_t;
 
 struct weft_world {
-    /* Of the library: RUNNING while anybody uses it. This and the next two are changed by the
+    /* Of the library: RUNNING while anybody uses it. This and the next three are changed by the
      * functions below. */
     weft_stage_t stage;
-    bool is_threaded; /* calls take the lock (runtime/lock.h) */
-    bool is_watchful; /* calls that communicate look first: weft_pt2pt_look() */
-    bool is_plain;    /* the library runs, and neither of these is so: short ways need no lock */
+    bool is_threaded;      /* calls take the lock (runtime/lock.h) */
+    bool has_many_callers; /* operations may be begun while the program waits for another one: by
+                            * its other threads, or in its streams (src/stream) */
+    bool is_watchful;      /* calls that communicate look first: weft_pt2pt_look() */
+    bool is_plain; /* the library runs, not threaded nor watchful: short ways need no lock */
     weft_stage_t world_model; /* of MPI_Init and MPI_Finalize; sessions need neither */
     bool begins_alone; /* started by a session: other processes may have ended theirs already */
     int thread_level;  /* granted, an MPI_THREAD_ constant */
@@ -126,7 +128,10 @@ struct weft_world {
 extern WEFT_OWN_SYMBOL weft_world_t weft_world;
 
 void weft_world_set_stage(weft_stage_t stage);
+/** Are there several threads that call MPI, or begin operations? */
 void weft_world_set_threaded(bool is_threaded);
+/** Calls take the lock from now on, though one thread alone begins operations. */
+void weft_world_set_locked(void);
 void weft_world_set_watchful(bool is_watchful);
 
 /** Do two ranks alone share this host, with a core each? */

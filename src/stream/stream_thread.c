@@ -280,9 +280,8 @@ static int create_thread(void)
  * thread in MPI: it takes the lock here, and the call releases it at its end. */
 static void lock_from_now_on(void)
 {
-    if (weft_world.is_threaded)
-        return;
-    weft_lock_take();
+    if (!weft_world.is_threaded)
+        weft_lock_take();
     weft_world_set_threaded(true);
 }
 
