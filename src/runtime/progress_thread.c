@@ -108,6 +108,7 @@ void weft_progress_thread_open(void)
 {
     sigset_t all, before;
     atomic_store(&is_ending, false);
+    atomic_store(&under_way, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&thread, NULL, progress_thread_run, NULL);
@@ -134,5 +135,4 @@ void weft_progress_thread_close(void)
     weft_unlock();
     pthread_join(thread, NULL);
     weft_has_progress_thread = false;
-    atomic_store(&under_way, 0);
 }
