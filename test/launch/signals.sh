@@ -63,6 +63,13 @@ until_true are_stopped 0
 kill -TERM $mpirun
 expect_end 143
 
+# Ranks have sessions of their own where there is a core for each; their groups are their own anyway.
+session_and_group='set -- $(cut -d " " -f 5,6 /proc/$$/stat) $$; echo $(($1 == $3)) $(($2 == $3))'
+for ranks in 1 $(($(nproc) + 1)); do
+    "$MPIRUN" -n $ranks sh -c "$session_and_group" >out 2>err
+    [ "$(sort -u out)" = "1 $((ranks == 1))" ] || fail "sessions of $ranks ranks: $(cat out err)"
+done
+
 nohup "$MPIRUN" -n 1 sleep $nap >out 2>err </dev/null &
 mpirun=$!
 until_true has_naps 1

@@ -143,7 +143,8 @@ static int start_process(wl_node_ranks_t *node, int index, int in,
                              .out = ends[0],
                              .err = ends[1],
                              .notes = node->notes.inherited,
-                             .cores = is_bound ? &cores : NULL};
+                             .cores = is_bound ? &cores : NULL,
+                             .has_session = weft_cpus_count(&node->cores) >= node->ours->count};
     err = is_started_again(node, index) ? wl_ranks_restart(&node->ranks, index, &start)
                                         : wl_ranks_start(&node->ranks, &start);
     close(ends[0]);

@@ -79,7 +79,10 @@ static __attribute__((noreturn)) void become_rank(const wl_ranks_t *ranks,
                                                   const wl_rank_start_t *start, pid_t mpirun,
                                                   volatile failure_t *failure)
 {
-    setpgid(0, 0);
+    if (start->has_session)
+        setsid();
+    else
+        setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != mpirun) /* the parent died before prctl took effect */
         _exit(127);
@@ -191,8 +194,12 @@ void wl_ranks_signal(wl_ranks_t *ranks, int signal_number)
 {
     if (signal_number == SIGKILL && ranks->killed_at_ms == 0)
         ranks->killed_at_ms = weft_clock_ms();
-    for (int rank = 0; rank < ranks->count; rank++)
+    for (int rank = 0; rank < ranks->count; rank++) {
         kill(-ranks->processes[rank].pid, signal_number);
+        /* SIGTSTP stops no process that is alone in its session, unless it has a handler */
+        if (signal_number == SIGTSTP)
+            kill(-ranks->processes[rank].pid, SIGSTOP);
+    }
 }
 
 void wl_ranks_kill(const wl_ranks_t *ranks, int rank)

@@ -43,6 +43,9 @@ typedef struct wl_rank_start {
     int in, out, err;
     int notes;                /* a descriptor that the program inherits under its number */
     const weft_cpus_t *cores; /* to be bound to; NULL: not bound */
+    /* Linux shares processors out among sessions first (sched_autogroup(7)): alone in one, a rank
+     * gets as much of its core as each other session there. */
+    bool has_session;
 } wl_rank_start_t;
 
 /** Room for `count` ranks. Call it before mpirun changes its own signals and limits.
