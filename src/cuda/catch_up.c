@@ -5,6 +5,7 @@
 #include "cuda/cuda_mapping.h"
 #include "cuda/cuda_memory.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/shared_pins.h"
 #include "base/clock.h"
 #include "mpi.h"
 
@@ -12,7 +13,7 @@ enum { PATIENCE_NS = 5000000 };
 
 static bool is_anything_missed(void)
 {
-    bool is_missed = wefti_has_missed_mapping();
+    bool is_missed = wefti_has_missed_mapping() || wefti_has_missed_pin();
     for (const weft_device_t *device = wefti_devices; device != NULL; device = device->next)
         is_missed |= wefti_has_missed_memory(device);
     return is_missed;
@@ -44,6 +45,7 @@ void wefti_catch_up(const weft_user_stream_t *stream)
     if (pause > 0)
         return;
     wefti_mappings_catch_up();
+    wefti_pins_catch_up();
     for (weft_device_t *device = wefti_devices; device != NULL; device = device->next)
         wefti_memory_catch_up(device);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the library could not have because a stream of the program might wait for it: memory of the
- * driver, and mappings of peers' memory. It is had before a stream waits the next time.
+ * driver, shared memory that devices reach, and mappings of peers' memory. It is had before a
+ * stream waits the next time.
  *
  *   operation       needs memory, or a peer's buffer: gets what there is, or goes another way
  *   next operation  before its stream waits: takes and maps what was missed

@@ -15,6 +15,7 @@
 #include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
+#include "cuda/shared_pins.h"
 #include "cuda/watch_words.h"
 #include "cuda/host_place.h"
 #include "runtime/fd_mail.h"
@@ -60,6 +61,7 @@ static const weft_device_ops_t ops = {
     .bar_write = wefti_bar_write,
     .take_pinned = wefti_pinned_take,
     .give_pinned = wefti_pinned_give,
+    .pin_shared = wefti_pin_shared,
     .take_scratch = wefti_scratch_take,
     .give_scratch = wefti_scratch_give,
     .share = wefti_share,
@@ -89,6 +91,7 @@ void weft_cuda_close(void)
     weft_device_close();
     wefti_streams_close();
     wefti_watch_words_close();
+    wefti_pins_close();
     wefti_shapes_close();
     wefti_multicasts_close();
     wefti_mappings_close();

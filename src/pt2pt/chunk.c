@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pieces of messages in pinned slots, and the queue of transfers that wait for slots. */
+/* Pieces of messages in pinned slots or on shelves, and the queue of transfers that wait for slots.
+ */
 #include "pt2pt/device_private.h"
 
 #include "runtime/progress.h"
+#include "runtime/shelf.h"
 #include "base/pool.h"
 
 static weft_pool_t chunks = WEFT_POOL(weft_chunk_t);
 static weft_list_t waiting = {&waiting, &waiting};
 
-weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t bytes)
+static weft_chunk_t *chunk_create(size_t offset, size_t bytes)
 {
     weft_chunk_t *chunk = weft_pool_take(&chunks);
     if (chunk == NULL)
         return NULL;
     *chunk = (weft_chunk_t){.offset = offset, .bytes = bytes};
     weft_list_init(&chunk->link);
+    return chunk;
+}
+
+weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t bytes)
+{
+    weft_chunk_t *chunk = chunk_create(offset, bytes);
+    if (chunk == NULL)
+        return NULL;
     chunk->slot = weft_device->take_pinned(device, bytes);
     if (chunk->slot != NULL)
         return chunk;
@@ -22,10 +32,40 @@ weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t byte
     return NULL;
 }
 
+weft_chunk_t *wefti_chunk_on_shelf(size_t offset, size_t bytes)
+{
+    weft_chunk_t *chunk = chunk_create(offset, bytes);
+    if (chunk == NULL)
+        return NULL;
+    chunk->slot = weft_shelf_take();
+    if (chunk->slot != NULL) {
+        chunk->ticket = wefti_shelf_enter(chunk);
+        return chunk;
+    }
+    weft_pool_give(&chunks, chunk);
+    return NULL;
+}
+
+weft_chunk_t *wefti_chunk_of_peer(char *piece, uint64_t ticket, size_t offset, size_t bytes)
+{
+    weft_chunk_t *chunk = chunk_create(offset, bytes);
+    if (chunk == NULL)
+        return NULL;
+    chunk->slot = piece;
+    chunk->ticket = ticket;
+    chunk->is_peers = true;
+    return chunk;
+}
+
 void wefti_chunk_give(weft_chunk_t *chunk)
 {
     weft_list_remove(&chunk->link);
-    weft_device->give_pinned(chunk->slot);
+    if (chunk->ticket == 0) {
+        weft_device->give_pinned(chunk->slot);
+    } else if (!chunk->is_peers) {
+        wefti_shelf_leave(chunk);
+        weft_shelf_give(chunk->slot);
+    }
     weft_pool_give(&chunks, chunk);
 }
 

@@ -11,10 +11,12 @@
  *                            read the sender's memory
  *   over a network           any -> any: the network copies, where it reaches device memory
  *                            (FI_HMEM)
+ *   ranks of one host that   device -> sender's shelf -> device: memory of the host that both
+ *   cannot map it, long      devices reach
  *
- * What goes through slots does so in pieces, several of them on their way at a time. A buffer is
- * not given back to the program, nor a slot to its pool, while the device works on it, even after
- * an error.
+ * What goes through slots or by a shelf does so in pieces, several of them on their way at a time.
+ * A buffer is not given back to the program, nor a slot to its pool, while the device works on it,
+ * even after an error.
  */
 #ifndef WEFT_PT2PT_DEVICE_PRIVATE_H
 #define WEFT_PT2PT_DEVICE_PRIVATE_H
@@ -31,11 +33,13 @@ enum {
 
 /* ---- chunk.c ---- */
 
-/* A piece of a message in a pinned slot. */
+/* A piece of a message in a pinned slot, or on a shelf. */
 typedef struct weft_chunk {
     weft_event_t event; /* first: behind the work on it */
     weft_link_t link;
     char *slot;
+    uint64_t ticket;      /* of a piece on a shelf; 0: in a slot */
+    bool is_peers;        /* on a peer's shelf */
     size_t offset, bytes; /* of the packed message */
     size_t filled;        /* how much of it has come, or gone on */
     bool is_ready;        /* the device has finished its work on it */
@@ -43,6 +47,10 @@ typedef struct weft_chunk {
 
 /** A chunk with a slot; NULL: none is free. */
 weft_chunk_t *wefti_chunk_take(weft_device_t *device, size_t offset, size_t bytes);
+/** A chunk with a piece of this rank's shelf; NULL: none is free. */
+weft_chunk_t *wefti_chunk_on_shelf(size_t offset, size_t bytes);
+/** A chunk that lies on a peer's shelf; NULL: there is no memory. */
+weft_chunk_t *wefti_chunk_of_peer(char *piece, uint64_t ticket, size_t offset, size_t bytes);
 void wefti_chunk_give(weft_chunk_t *chunk);
 
 static inline weft_chunk_t *wefti_chunk_of(weft_link_t *link)
@@ -71,6 +79,25 @@ static inline weft_queue_t *wefti_queue_for(weft_device_t *device, weft_stream_c
     return weft_device->queue(device, bytes <= WEFT_QUICK_BYTES ? WEFT_STREAM_QUICK : stream_class);
 }
 
+/* ---- device_shelf.c ---- */
+
+/** May a message of `bytes` bytes from a process come by its shelf, into the memory of `device` or
+ * (NULL) the host's? If so the device reaches that shelf. */
+bool wefti_shelf_is_read(int source, weft_device_t *device, size_t bytes);
+/** Does the device reach the shelf of this rank? */
+bool wefti_shelf_is_written(weft_device_t *device);
+
+/** Note which chunk has a piece of this rank's shelf; returns the piece's ticket. */
+uint64_t wefti_shelf_enter(weft_chunk_t *chunk);
+void wefti_shelf_leave(const weft_chunk_t *chunk);
+
+/** Tell the owner of a piece that it was read. */
+void wefti_shelf_answer(weft_endpoint_t *endpoint, uint64_t ticket);
+
+void wefti_shelf_placed(int source, const weft_header_t *header, const void *payload);
+void wefti_shelf_taken(int source, const weft_header_t *header, const void *payload);
+void wefti_shelf_refused(int source, const weft_header_t *header, const void *payload);
+
 /* ---- device_send.c ---- */
 
 /** Begin a send with data in device memory. Errors of the device become the request's, and are sent
@@ -92,6 +119,12 @@ bool wefti_device_send_stream(weft_send_t *send);
 
 /** To be called when all of the stream that was ready is out; ends the send if that was its end. */
 void wefti_device_send_go_on(weft_send_t *send);
+
+/** The endpoint that a chunk on this rank's shelf goes to. */
+const weft_endpoint_t *wefti_device_send_reader(const weft_chunk_t *chunk);
+
+/** It has read the chunk, which is given back; this may end the send. */
+void wefti_device_send_taken(weft_chunk_t *chunk);
 
 /** The peer is lost. May the request be completed? If not, it completes when the device's work is
  * over. */
@@ -117,6 +150,12 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
 
 /** Take data of a stream: recv->arrived counts the data before. */
 void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes);
+
+/** Take data that lie on the sender's shelf; answers the sender when they are read. */
+void wefti_device_recv_placed(weft_recv_t *recv, char *piece, const weft_placed_t *placed);
+
+/** The sender cannot use its shelf. */
+void wefti_device_recv_no_shelf(weft_recv_t *recv);
 
 /** End the stream early, with the error that was noted. */
 void wefti_device_recv_break(weft_recv_t *recv);

@@ -9,9 +9,10 @@
  *             host memory
  *   MEMORY    the sender's host memory, read into slots
  *   GET       the sender's memory of any kind, which the network reads into device memory
- *   STREAM    packets, into slots that were taken before the sender was told to send
+ *   STREAM    packets, into slots that were taken before the sender was told to send; or pieces on
+ *             the sender's shelf
  */
-#include "pt2pt/device_private.h"
+#include "pt2pt/device_recv_private.h"
 
 #include "datatype/pack.h"
 #include "base/copy.h"
@@ -23,59 +24,16 @@
 
 #include <string.h>
 
-enum {
-    STREAM_CHUNKS_MAX = 8
-}; /* of all receives together; there are more slots than that (runtime/device.h) */
-
-typedef enum source { FROM_PACKET, FROM_MAPPING, FROM_MEMORY, FROM_GET, FROM_STREAM } recv_source_t;
-
-typedef struct weft_device_recv {
-    weft_recv_t *recv;
-    weft_memory_t memory; /* of the buffer; device NULL: the host's */
-    recv_source_t from;
-    weft_endpoint_t *endpoint; /* NULL: no answer is due */
-    uint64_t sender;           /* its request */
-    size_t total;              /* bytes that fit into the buffer */
-    size_t begun, over;        /* of `total`: given to slots or copies so far; and in their place */
-    uint64_t granted;          /* STREAM: what the sender was told that it may send */
-    bool cannot_map;           /* STREAM: the sender offered a share that can never be mapped */
-    int pending;               /* events that are not reached */
-    bool is_stopped;           /* the peer is lost */
-    bool must_stream; /* reading memory did not work: stream as soon as nothing is pending */
-    const char *data; /* PACKET: `kept`, or the payload during the call that brought it */
-    char *kept;
-    uint64_t address;       /* MEMORY */
-    weft_mapping_t mapping; /* MAPPING */
-    bool is_mapped;
-    weft_event_t event;  /* behind a copy in one go */
-    weft_list_t filling; /* STREAM: chunks that wait for data, in order */
-    weft_slot_waiter_t slot_waiter;
-} weft_device_recv_t;
-
 static weft_pool_t device_recvs = WEFT_POOL(weft_device_recv_t);
-static int stream_chunks;
 
 static void fill_chunk(weft_device_recv_t *d);
-static void grant(weft_device_recv_t *d);
 
 /* ---- the end ---- */
 
-static bool recv_has_failed(const weft_device_recv_t *d)
-{
-    return d->recv->request.status.MPI_ERROR != MPI_SUCCESS;
-}
-
-static void note_recv_error(weft_device_recv_t *d, int error)
+void wefti_device_recv_note_error(weft_device_recv_t *d, int error)
 {
     if (error != MPI_SUCCESS)
         weft_request_note_error(&d->recv->request, error);
-}
-
-static void give_chunk(weft_device_recv_t *d, weft_chunk_t *chunk)
-{
-    if (d->from == FROM_STREAM)
-        stream_chunks--;
-    wefti_chunk_give(chunk);
 }
 
 static void release_mapping(weft_device_recv_t *d)
@@ -85,13 +43,12 @@ static void release_mapping(weft_device_recv_t *d)
     d->is_mapped = false;
 }
 
-/* Give everything back. */
-static void release_device_recv(weft_device_recv_t *d)
+void wefti_device_recv_release(weft_device_recv_t *d)
 {
     d->recv->device = NULL;
     wefti_slot_waiter_forget(&d->slot_waiter);
     while (!weft_list_is_empty(&d->filling))
-        give_chunk(d, wefti_chunk_of(d->filling.next));
+        wefti_device_recv_give(d, wefti_chunk_of(d->filling.next));
     release_mapping(d);
     weft_free(d->kept);
     weft_pool_give(&device_recvs, d);
@@ -103,7 +60,7 @@ static void answer_sender(const weft_device_recv_t *d)
 {
     if (d->endpoint == NULL || d->is_stopped || d->from == FROM_STREAM)
         return;
-    if (recv_has_failed(d))
+    if (wefti_device_recv_has_failed(d))
         wefti_send_error(d->endpoint, WEFT_PACKET_NACK, d->sender, &d->recv->request);
     else
         wefti_send_answer(d->endpoint, WEFT_PACKET_FIN, d->sender, NULL);
@@ -112,10 +69,10 @@ static void answer_sender(const weft_device_recv_t *d)
 static void conclude_recv(weft_device_recv_t *d)
 {
     weft_recv_t *recv = d->recv;
-    bool failed = recv_has_failed(d);
+    bool failed = wefti_device_recv_has_failed(d);
     release_mapping(d); /* the sender may free the memory as soon as it has the answer */
     answer_sender(d);
-    release_device_recv(d);
+    wefti_device_recv_release(d);
     if (failed)
         wefti_recv_fail(recv);
     else
@@ -128,11 +85,10 @@ static bool is_recv_over(const weft_device_recv_t *d)
         return true;
     if (d->from == FROM_STREAM && d->recv->arrived < d->recv->message_bytes)
         return false;
-    return recv_has_failed(d) || d->over == d->total;
+    return wefti_device_recv_has_failed(d) || d->over == d->total;
 }
 
-/* To be called when a part of the work is over. The receive may be gone afterwards. */
-static void recv_go_on(weft_device_recv_t *d)
+void wefti_device_recv_go_on(weft_device_recv_t *d)
 {
     if (d->pending == 0 && is_recv_over(d)) {
         conclude_recv(d);
@@ -143,10 +99,11 @@ static void recv_go_on(weft_device_recv_t *d)
         d->must_stream = false;
         d->begun = d->over = 0;
         d->recv->arrived = 0;
-        grant(d);
-    } else if (d->from == FROM_STREAM)
-        grant(d);
-    else if (!recv_has_failed(d) && !d->must_stream)
+        wefti_device_recv_grant(d);
+    } else if (d->from == FROM_STREAM) {
+        if (!d->by_shelf)
+            wefti_device_recv_grant(d);
+    } else if (!wefti_device_recv_has_failed(d) && !d->must_stream)
         fill_chunk(d);
 }
 
@@ -187,17 +144,15 @@ static void recv_chunk_is_over(weft_event_t *event, int error)
     weft_chunk_t *chunk = (weft_chunk_t *)event;
     weft_device_recv_t *d = event->owner;
     d->pending--;
-    note_recv_error(d, error);
+    wefti_device_recv_note_error(d, error);
     if (error == MPI_SUCCESS && d->memory.device == NULL && !d->is_stopped)
         unpack_on_host(d, chunk);
     d->over += chunk->bytes;
-    give_chunk(d, chunk);
-    recv_go_on(d);
+    wefti_device_recv_give(d, chunk);
+    wefti_device_recv_go_on(d);
 }
 
-/* Queue the device's part of a chunk: from the slot into the buffer, or from the mapping into the
- * slot. */
-static int submit(weft_device_recv_t *d, weft_chunk_t *chunk)
+int wefti_device_recv_submit(weft_device_recv_t *d, weft_chunk_t *chunk)
 {
     bool is_down = d->memory.device == NULL;
     weft_device_t *device = is_down ? d->mapping.device : d->memory.device;
@@ -235,11 +190,11 @@ static bool begin_chunk(weft_device_recv_t *d)
     if (chunk == NULL)
         return false;
     d->must_stream = !load_chunk(d, chunk);
-    int err = d->must_stream ? MPI_ERR_OTHER : submit(d, chunk);
+    int err = d->must_stream ? MPI_ERR_OTHER : wefti_device_recv_submit(d, chunk);
     if (err != MPI_SUCCESS) {
         wefti_chunk_give(chunk);
         if (!d->must_stream)
-            note_recv_error(d, err);
+            wefti_device_recv_note_error(d, err);
         return false;
     }
     d->begun += chunk->bytes;
@@ -248,7 +203,7 @@ static bool begin_chunk(weft_device_recv_t *d)
 
 static void recv_retry(void *owner)
 {
-    recv_go_on(owner);
+    wefti_device_recv_go_on(owner);
 }
 
 /* Keep up to WEFT_CHUNKS chunks on their way. */
@@ -263,8 +218,8 @@ static void await_chunks(weft_device_recv_t *d)
 {
     if (d->pending > 0)
         return;
-    if (recv_has_failed(d) || d->must_stream)
-        recv_go_on(d);
+    if (wefti_device_recv_has_failed(d) || d->must_stream)
+        wefti_device_recv_go_on(d);
     else
         wefti_slot_waiter_wait(&d->slot_waiter);
 }
@@ -275,78 +230,15 @@ static void fill_chunk(weft_device_recv_t *d)
     await_chunks(d);
 }
 
-/* ---- streams ---- */
-
-static void take_slots(weft_device_recv_t *d)
-{
-    const size_t ahead = WEFT_CHUNKS * (size_t)WEFT_PINNED_SLOT;
-    while (d->begun < d->total && d->begun - d->recv->arrived < ahead &&
-           stream_chunks < STREAM_CHUNKS_MAX) {
-        size_t left = d->total - d->begun;
-        weft_chunk_t *chunk = wefti_chunk_take(d->memory.device, d->begun,
-                                               left < WEFT_PINNED_SLOT ? left : WEFT_PINNED_SLOT);
-        if (chunk == NULL)
-            return;
-        stream_chunks++;
-        weft_list_append(&d->filling, &chunk->link);
-        d->begun += chunk->bytes;
-    }
-}
-
-/* Let the sender send as much as there are slots for. Data that do not fit into the buffer, or that
- * follow an error, need no slot. */
-static void grant(weft_device_recv_t *d)
-{
-    if (!recv_has_failed(d))
-        take_slots(d);
-    bool is_all = recv_has_failed(d) || d->begun == d->total;
-    weft_cts_t cts = {.limit = is_all ? UINT64_MAX : d->begun, .cannot_map = d->cannot_map};
-    if (cts.limit != d->granted) {
-        d->granted = cts.limit;
-        wefti_recv_stream(d->recv, d->endpoint, d->sender, &cts);
-    } else if (!is_all && d->pending == 0 && weft_list_is_empty(&d->filling))
-        wefti_slot_waiter_wait(&d->slot_waiter);
-}
-
-void wefti_device_recv_data(weft_recv_t *recv, const char *data, size_t bytes)
-{
-    weft_device_recv_t *d = recv->device;
-    size_t left = bytes;
-    recv->arrived += bytes;
-    while (left > 0 && !weft_list_is_empty(&d->filling)) {
-        weft_chunk_t *chunk = wefti_chunk_of(d->filling.next);
-        size_t room = chunk->bytes - chunk->filled, part = left < room ? left : room;
-        weft_copy(chunk->slot + chunk->filled, data, part);
-        chunk->filled += part;
-        data += part;
-        left -= part;
-        if (chunk->filled < chunk->bytes)
-            continue;
-        weft_list_remove(&chunk->link);
-        int err = recv_has_failed(d) ? MPI_ERR_OTHER : submit(d, chunk);
-        if (err != MPI_SUCCESS) {
-            note_recv_error(d, err);
-            give_chunk(d, chunk);
-        }
-    }
-    recv_go_on(d);
-}
-
-void wefti_device_recv_break(weft_recv_t *recv)
-{
-    recv->arrived = recv->message_bytes;
-    recv_go_on(recv->device);
-}
-
 /* ---- from a mapping ---- */
 
 static void recv_copy_is_over(weft_event_t *event, int error)
 {
     weft_device_recv_t *d = event->owner;
     d->pending--;
-    note_recv_error(d, error);
+    wefti_device_recv_note_error(d, error);
     d->over = d->total;
-    recv_go_on(d);
+    wefti_device_recv_go_on(d);
 }
 
 /* The address of the buffer's data, if they are in one piece; else NULL. */
@@ -415,9 +307,9 @@ static void copy_from_mapping(weft_device_recv_t *d)
         return;
     }
     d->begun = d->total;
-    note_recv_error(d, copy_message_at_once(d));
+    wefti_device_recv_note_error(d, copy_message_at_once(d));
     if (d->pending == 0)
-        recv_go_on(d);
+        wefti_device_recv_go_on(d);
 }
 
 /* ---- from memory that the peer has registered ---- */
@@ -428,7 +320,7 @@ static void device_recv_get_is_over(weft_get_t *get, bool is_good)
     d->pending--;
     d->over = is_good ? d->total : 0;
     d->must_stream = !is_good;
-    recv_go_on(d);
+    wefti_device_recv_go_on(d);
 }
 
 static bool device_recv_begin_get(weft_device_recv_t *d, const weft_rts_t *rts)
@@ -476,31 +368,8 @@ int wefti_device_recv_begin(weft_recv_t *recv)
     int err = weft_device->look(wefti_first_byte(recv->args.buf, recv->args.type), &d->memory);
     if (err == MPI_SUCCESS && d->memory.device == NULL)
         err = weft_fail(MPI_ERR_OTHER, "the device memory at %p has gone", recv->args.buf);
-    note_recv_error(d, err);
+    wefti_device_recv_note_error(d, err);
     return MPI_SUCCESS;
-}
-
-static bool can_never_map(const weft_device_recv_t *d, const weft_share_t *share)
-{
-    return share != NULL &&
-           (weft_device == NULL || weft_device->is_refused(share, d->memory.device));
-}
-
-static void stream(weft_device_recv_t *d, const weft_rts_t *rts)
-{
-    weft_recv_t *recv = d->recv;
-    d->from = FROM_STREAM;
-    d->cannot_map = can_never_map(d, rts->extra);
-    recv->arrived = 0;
-    if (d->memory.device != NULL) {
-        grant(d);
-        return;
-    }
-    /* Into host memory it is a stream like others. */
-    weft_cts_t cts = {.limit = UINT64_MAX, .cannot_map = d->cannot_map};
-    weft_endpoint_t *endpoint = d->endpoint;
-    release_device_recv(d);
-    wefti_recv_stream(recv, endpoint, rts->request, &cts);
 }
 
 /* Have the processor write the data, without the driver; false: not possible. */
@@ -526,15 +395,15 @@ static void take_packet(weft_device_recv_t *d, const void *data)
     }
     d->data = data;
     begin_chunks(d);
-    if (d->begun < d->total && !recv_has_failed(d)) {
+    if (d->begun < d->total && !wefti_device_recv_has_failed(d)) {
         d->data = d->kept = weft_alloc(d->total);
         if (d->kept != NULL)
             weft_copy(d->kept, data, d->total);
         else
-            note_recv_error(d, weft_fail(MPI_ERR_NO_MEM,
-                                         "no memory for a message of %zu bytes on its "
-                                         "way to device memory",
-                                         d->total));
+            wefti_device_recv_note_error(d, weft_fail(MPI_ERR_NO_MEM,
+                                                      "no memory for a message of %zu bytes on its "
+                                                      "way to device memory",
+                                                      d->total));
     }
     await_chunks(d);
 }
@@ -553,10 +422,11 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
             return;
     }
     if (rts->extra != NULL)
-        note_recv_error(d, wefti_check_share(rts->extra, source, d->endpoint, d->total));
+        wefti_device_recv_note_error(d,
+                                     wefti_check_share(rts->extra, source, d->endpoint, d->total));
     if (d->endpoint != NULL && d->endpoint->is_lost) {
         wefti_recv_lose(recv);
-    } else if (recv_has_failed(d) || d->total == 0) {
+    } else if (wefti_device_recv_has_failed(d) || d->total == 0) {
         d->from = FROM_PACKET; /* no data are needed from the sender, which gets an answer */
         d->over = d->total;
         conclude_recv(d);
@@ -569,7 +439,7 @@ void wefti_device_recv_matched(weft_recv_t *recv, int source, const weft_rts_t *
         d->address = rts->address;
         fill_chunk(d);
     } else if (!device_recv_begin_get(d, rts)) {
-        stream(d, rts);
+        wefti_device_recv_stream(d, rts);
     }
 }
 
@@ -579,7 +449,7 @@ bool wefti_device_recv_stop(weft_recv_t *recv)
     d->is_stopped = true;
     if (d->pending > 0)
         return false;
-    release_device_recv(d);
+    wefti_device_recv_release(d);
     return true;
 }
 

@@ -8,7 +8,7 @@
  *            read goes straight into the packet if there is room for it
  *   STREAM   an RTS goes out, or an RTS_RKEY where the network reads device memory: then the
  *            receiver may read the buffer; if it asks for packets, the data go into slots and out,
- *            chunk after chunk
+ *            chunk after chunk; if it reads this rank's shelf, they go onto that
  *   NONE     there was an error before anything went out: the receiver gets the error
  *
  * Until its first packet can go out the send waits in its endpoint's list and holds up later ones,
@@ -16,8 +16,11 @@
  */
 #include "pt2pt/device_private.h"
 
+#include "pt2pt/pt2pt_pvars.h"
+#include "runtime/shelf.h"
 #include "datatype/pack.h"
 #include "base/fail.h"
+#include "base/least.h"
 #include "base/pool.h"
 
 #include <string.h>
@@ -34,7 +37,10 @@ typedef struct weft_device_send {
     void *scratch;   /* [send->bytes] the packed message; NULL: the data stay in the buffer */
     weft_share_t share;
     weft_event_t event; /* behind the packing into scratch */
+    bool by_shelf;      /* the stream's chunks are on the shelf, not in slots */
+    bool is_broken;     /* the receiver was told that the stream ends early */
     weft_list_t chunks; /* in order: chunks that are in slots, or on their way there */
+    weft_list_t lent;   /* chunks on the shelf that the receiver has not read yet */
     size_t staged;      /* bytes of the message that were given to chunks so far */
     weft_slot_waiter_t slot_waiter;
 } weft_device_send_t;
@@ -57,13 +63,15 @@ static bool send_has_failed(const weft_device_send_t *d)
     return d->send->request.status.MPI_ERROR != MPI_SUCCESS;
 }
 
-/* End the stream early, and tell the receiver. */
+/* End the stream early, and tell the receiver; it gives back what it was lent. */
 static void break_off(weft_device_send_t *d)
 {
     weft_send_t *send = d->send;
-    if (!d->is_stopped)
+    if (!d->is_stopped && !d->is_broken)
         wefti_send_error(send->endpoint, WEFT_PACKET_DATA_ERROR, send->cts.request, &send->request);
-    wefti_send_finish(send);
+    d->is_broken = true;
+    if (d->is_stopped || weft_list_is_empty(&d->lent))
+        wefti_send_finish(send);
 }
 
 /* How much of the stream is in slots without a gap. */
@@ -197,11 +205,12 @@ static int stage_chunk(weft_device_send_t *d, weft_chunk_t *chunk)
     return err == MPI_SUCCESS ? put_send_event(d, queue, &chunk->event, send_chunk_is_filled) : err;
 }
 
-/* Begin to fill a chunk from `staged` on; false: there is no slot. */
+/* Begin to fill a chunk from `staged` on; false: there is no slot, or no place on the shelf. */
 static bool stage_next(weft_device_send_t *d, size_t bytes)
 {
-    size_t most = bytes < WEFT_PINNED_SLOT ? bytes : WEFT_PINNED_SLOT;
-    weft_chunk_t *chunk = wefti_chunk_take(d->memory.device, d->staged, most);
+    size_t most = weft_least(bytes, d->by_shelf ? WEFT_SHELF_PIECE : WEFT_PINNED_SLOT);
+    weft_chunk_t *chunk = d->by_shelf ? wefti_chunk_on_shelf(d->staged, most)
+                                      : wefti_chunk_take(d->memory.device, d->staged, most);
     if (chunk == NULL)
         return false;
     note_send_error(d, stage_chunk(d, chunk));
@@ -283,13 +292,19 @@ static int choose_send_protocol(weft_device_send_t *d)
 
 /* ---- streams ---- */
 
+static int chunks_in(const weft_list_t *list)
+{
+    int count = 0;
+    for (const weft_link_t *at = list->next; at != list; at = at->next)
+        count++;
+    return count;
+}
+
 static void fill_slots(weft_device_send_t *d)
 {
-    weft_send_t *send = d->send;
-    size_t limit = send->cts.limit < send->bytes ? send->cts.limit : send->bytes;
-    int chunks = 0;
-    for (weft_link_t *at = d->chunks.next; at != &d->chunks; at = at->next)
-        chunks++;
+    const weft_send_t *send = d->send;
+    size_t limit = d->by_shelf ? send->bytes : weft_least(send->cts.limit, send->bytes);
+    int chunks = chunks_in(&d->chunks) + chunks_in(&d->lent);
     while (!send_has_failed(d) && d->staged < limit && chunks < WEFT_CHUNKS) {
         if (!stage_next(d, limit - d->staged)) {
             if (chunks == 0)
@@ -308,9 +323,21 @@ static void send_retry(void *owner)
         send_go_on(d);
 }
 
+/* A send that has one chunk on the shelf always gets on: the place of a chunk that was read is its
+ * own for the next. Without one it takes the other way, since those that have the places may wait
+ * for receivers that are not in MPI. */
+static bool begin_on_shelf(weft_device_send_t *d)
+{
+    d->by_shelf = wefti_shelf_is_written(d->memory.device);
+    d->by_shelf = d->by_shelf && stage_next(d, d->send->bytes);
+    return d->by_shelf;
+}
+
 void wefti_device_send_cts(weft_send_t *send)
 {
     weft_device_send_t *d = send->device;
+    if (send->cts.reads_shelf && !begin_on_shelf(d) && send->cts.limit == 0)
+        wefti_send_answer(send->endpoint, WEFT_PACKET_NO_SHELF, send->cts.request, NULL);
     fill_slots(d);
     if (send_has_failed(d))
         send_go_on(d);
@@ -327,7 +354,24 @@ static bool send_chunk(weft_send_t *send, weft_chunk_t *chunk)
             return false;
         chunk->filled += bytes;
         send->sent += bytes;
+        wefti_staged.by_packets += bytes;
     }
+    return true;
+}
+
+/* Tell the receiver where a chunk lies; false: there is no room for that. */
+static bool lend_chunk(weft_device_send_t *d, weft_chunk_t *chunk)
+{
+    weft_send_t *send = d->send;
+    weft_placed_t placed = {.ticket = chunk->ticket, .bytes = chunk->bytes};
+    weft_header_t header = weft_header_for(WEFT_PACKET_PLACED, send->cts.request, sizeof(placed));
+    if (!send->endpoint->link->send(send->endpoint, header, &placed))
+        return false;
+    weft_list_remove(&chunk->link);
+    weft_list_append(&d->lent, &chunk->link);
+    chunk->filled = chunk->bytes;
+    send->sent += chunk->bytes;
+    wefti_staged.by_shelf += chunk->bytes;
     return true;
 }
 
@@ -336,6 +380,10 @@ bool wefti_device_send_stream(weft_send_t *send)
     weft_device_send_t *d = send->device;
     while (send->sent < send->ready && !send_has_failed(d)) {
         weft_chunk_t *chunk = wefti_chunk_of(d->chunks.next);
+        if (d->by_shelf && lend_chunk(d, chunk))
+            continue;
+        if (d->by_shelf)
+            return false;
         chunk->filled = send->sent - chunk->offset;
         if (!send_chunk(send, chunk))
             return false;
@@ -347,10 +395,25 @@ bool wefti_device_send_stream(weft_send_t *send)
 
 void wefti_device_send_go_on(weft_send_t *send)
 {
-    if (send_has_failed(send->device))
-        send_go_on(send->device);
-    else if (send->sent == send->bytes)
+    weft_device_send_t *d = send->device;
+    if (send_has_failed(d))
+        send_go_on(d);
+    else if (send->sent == send->bytes && weft_list_is_empty(&d->lent))
         wefti_send_finish(send);
+}
+
+const weft_endpoint_t *wefti_device_send_reader(const weft_chunk_t *chunk)
+{
+    const weft_device_send_t *d = chunk->event.owner;
+    return d->send->endpoint;
+}
+
+void wefti_device_send_taken(weft_chunk_t *chunk)
+{
+    weft_device_send_t *d = chunk->event.owner;
+    wefti_chunk_give(chunk);
+    fill_slots(d);
+    wefti_device_send_go_on(d->send);
 }
 
 /* ---- the first packet ---- */
@@ -459,6 +522,7 @@ int wefti_device_send_begin(weft_send_t *send)
         return weft_fail(MPI_ERR_NO_MEM, "no memory for a send from device memory");
     *d = (weft_device_send_t){.send = send};
     weft_list_init(&d->chunks);
+    weft_list_init(&d->lent);
     wefti_slot_waiter_init(&d->slot_waiter, send_retry, d);
     send->device = d;
     send->ready = 0;
@@ -483,6 +547,8 @@ void wefti_device_send_end(weft_send_t *send)
     wefti_slot_waiter_forget(&d->slot_waiter);
     while (!weft_list_is_empty(&d->chunks))
         wefti_chunk_give(wefti_chunk_of(d->chunks.next));
+    while (!weft_list_is_empty(&d->lent))
+        wefti_chunk_give(wefti_chunk_of(d->lent.next));
     if (d->scratch != NULL)
         weft_device->give_scratch(d->memory.device, d->scratch);
     weft_device->unshare(&d->share);

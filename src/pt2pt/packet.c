@@ -111,6 +111,7 @@ enum {
     SHARE_BYTES = WEFT_RTS_SHARE_BYTES,
     CANCEL_BYTES = sizeof(weft_cancel_t),
     OFFER_BYTES = sizeof(weft_offer_t),
+    PLACED_BYTES = sizeof(weft_placed_t),
 };
 
 /* clang-format off */
@@ -137,6 +138,9 @@ static const packet_kind_t packet_kinds[WEFT_PACKET_KINDS] = {
     [WEFT_PACKET_NOT_CANCELLED]  = {"NOT_CANCELLED", 0, 0, wefti_cancel_is_answered},
     [WEFT_PACKET_OFFER]          = {"OFFER", OFFER_BYTES, OFFER_BYTES, wefti_offer_arrived},
     [WEFT_PACKET_NOTE]           = {"NOTE", 1, ANY, packet_note},
+    [WEFT_PACKET_PLACED]         = {"PLACED", PLACED_BYTES, PLACED_BYTES, wefti_shelf_placed},
+    [WEFT_PACKET_TAKEN]          = {"TAKEN", 0, 0, wefti_shelf_taken},
+    [WEFT_PACKET_NO_SHELF]       = {"NO_SHELF", 0, 0, wefti_shelf_refused},
 };
 /* clang-format on */
 

@@ -9,6 +9,7 @@
  *   over a network   sender -- RTS_RKEY -->   receiver gets by remote key                -- FIN -->
  *   through packets  sender -- RTS -->        <-- CTS --  -- DATA, DATA, ... -->  (<-- CTS -- ...)
  *   device memory    sender -- RTS_SHARE -->  receiver maps the memory, copies out of it -- FIN -->
+ *   by the shelf     sender -- RTS, RTS_SHARE -->  <-- CTS --  -- PLACED -->  <-- TAKEN --  ...
  *   error            sender -- ERROR -->      or: sender -- RTS -->  <-- NACK --
  *
  * Every kind of RTS asks to send one message. The plain one carries the data along when they are
@@ -16,9 +17,15 @@
  * CTS, which says how much of the message may be sent as DATA; more CTS may follow. Where the
  * transport tells the owner of a remote key that its data were read, there is no FIN.
  *
+ * A receiver on the same host may offer to read the sender's shelf (runtime/shelf.h). A sender
+ * whose data are on a device then puts pieces there: PLACED says where the next one lies, and
+ * TAKEN that it was read. NO_SHELF says that the sender has no room there, or no use for it: then
+ * there are CTS and DATA.
+ *
  * EAGER, EAGER_FIRST, every RTS and ERROR are matched by (context, source, tag). EAGER_NEXT belongs
- * to the last EAGER_FIRST of its sender. CTS, FIN and NACK name the sender's request, DATA and
- * DATA_ERROR the receiver's, by a number that takes the place of context and tag in the header.
+ * to the last EAGER_FIRST of its sender. CTS, FIN and NACK name the sender's request, DATA, PLACED,
+ * NO_SHELF and DATA_ERROR the receiver's, TAKEN the ticket of a piece, by a number that takes the
+ * place of context and tag in the header.
  * ERROR, NACK and DATA_ERROR carry a weft_packet_error_t in place of data.
  *
  * packet.c has the table of the kinds, with the payload that each must have and the function that
@@ -64,6 +71,9 @@ enum {
     WEFT_PACKET_NOT_CANCELLED,
     WEFT_PACKET_OFFER, /* a partitioned send: a weft_offer_t (partitioned.h) */
     WEFT_PACKET_NOTE,  /* between the layers of src/ft */
+    WEFT_PACKET_PLACED,
+    WEFT_PACKET_TAKEN,
+    WEFT_PACKET_NO_SHELF,
     WEFT_PACKET_KINDS,
     /* Bytes of data that an RTS carries along at most. */
     WEFT_RTS_INLINE = 1024,
@@ -106,8 +116,17 @@ typedef struct weft_cts {
     uint64_t request; /* the receiver's */
     uint64_t limit;   /* bytes of the message that may be sent so far */
     /* 1: answers an RTS_SHARE, and this receiver can never map what the sender shares */
-    uint64_t cannot_map;
+    uint32_t cannot_map;
+    /* 1: the data may come by the sender's shelf. If they do not, and `limit` is 0, the sender
+     * answers NO_SHELF */
+    uint32_t reads_shelf;
 } weft_cts_t;
+
+/** The next piece of a message lies on the sender's shelf. */
+typedef struct weft_placed {
+    uint64_t ticket; /* of device_shelf.c: says where */
+    uint64_t bytes;
+} weft_placed_t;
 
 /** How a partitioned send is announced. */
 typedef struct weft_offer {

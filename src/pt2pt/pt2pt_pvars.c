@@ -5,6 +5,7 @@
 #include "base/config.h"
 
 weft_unexpected_t wefti_unexpected;
+weft_staged_t wefti_staged;
 
 static const weft_enum_t throttle_states = {"throttled", 2, {"no", "yes"}};
 
@@ -173,6 +174,24 @@ static const weft_pvar_t pt2pt_pvars[] = {
      .read = weft_pvar_read_count,
      .source = &weft_match_attempts.count,
      .watched = &weft_match_attempts.watched},
+    {.name = "device_bytes_by_shelf",
+     .help = "Bytes of messages out of device memory that devices have put into memory that the "
+             "receivers share",
+     .pvar_class = MPI_T_PVAR_CLASS_AGGREGATE,
+     .verbosity = MPI_T_VERBOSITY_USER_DETAIL,
+     .category = WEFT_CATEGORY_PT2PT,
+     .type = MPI_UNSIGNED_LONG_LONG,
+     .read = weft_pvar_read_count,
+     .source = &wefti_staged.by_shelf},
+    {.name = "device_bytes_by_packets",
+     .help = "Bytes of long messages out of device memory that went in packets, by way of pinned "
+             "memory",
+     .pvar_class = MPI_T_PVAR_CLASS_AGGREGATE,
+     .verbosity = MPI_T_VERBOSITY_USER_DETAIL,
+     .category = WEFT_CATEGORY_PT2PT,
+     .type = MPI_UNSIGNED_LONG_LONG,
+     .read = weft_pvar_read_count,
+     .source = &wefti_staged.by_packets},
     {.name = "lost_peers",
      .help = "Processes that cannot be reached any more",
      .pvar_class = MPI_T_PVAR_CLASS_LEVEL,

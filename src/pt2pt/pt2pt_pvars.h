@@ -15,6 +15,13 @@ typedef struct weft_unexpected {
 
 extern weft_unexpected_t wefti_unexpected;
 
+/** Bytes of messages out of device memory that went through memory of the host, in pieces. */
+typedef struct weft_staged {
+    uint64_t by_shelf, by_packets;
+} weft_staged_t;
+
+extern weft_staged_t wefti_staged;
+
 extern const weft_pvar_table_t weft_pt2pt_pvars;
 
 #endif

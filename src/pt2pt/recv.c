@@ -143,7 +143,8 @@ void wefti_recv_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t se
 
 static void ask_for_stream(weft_recv_t *recv, weft_endpoint_t *endpoint, uint64_t sender)
 {
-    weft_cts_t cts = {.limit = UINT64_MAX};
+    weft_cts_t cts = {.limit = UINT64_MAX,
+                      .reads_shelf = wefti_shelf_is_read(recv->peer, NULL, recv->message_bytes)};
     recv->arrived = 0;
     wefti_recv_stream(recv, endpoint, sender, &cts);
 }

@@ -334,6 +334,8 @@ void wefti_send_cts(int source, const weft_header_t *header, const void *payload
         wefti_device_send_cts(send);
         return;
     }
+    if (send->cts.limit == 0 && send->cts.reads_shelf)
+        wefti_send_answer(send->endpoint, WEFT_PACKET_NO_SHELF, send->cts.request, NULL);
     send->ready = send->cts.limit < send->bytes ? send->cts.limit : send->bytes;
     wefti_send_more(send);
 }

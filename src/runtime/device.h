@@ -362,6 +362,11 @@ typedef struct weft_device_ops {
      * same address. NULL: all slots are in use at the moment, try again after progress. */
     void *(*take_pinned)(weft_device_t *device, size_t bytes);
     void (*give_pinned)(void *slot);
+    /** Have the device reach memory that this process shares with others, at the same address, as
+     * it reaches a pinned slot; until MPI ends. The first call for some memory takes milliseconds.
+     * false: the driver refuses, which has been noted once, or cannot be asked at the moment, or
+     * there is too much of such memory, or it belongs to another device of this process. */
+    bool (*pin_shared)(weft_device_t *device, void *memory, size_t bytes);
     /** `bytes` bytes on the device, aligned to 256, which peers can map; NULL: none are free. */
     void *(*take_scratch)(weft_device_t *device, size_t bytes);
     /** Give it back when no work uses it. */

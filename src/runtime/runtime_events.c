@@ -29,13 +29,12 @@ static const weft_event_element_t fallback_elements[] = {
 
 weft_event_type_t weft_fallback_event = {
     .name = "fallback",
-    .help = "Weft takes a slower way, which the user may change. what: 0 processes may not read "
-            "each other's memory, "
-            "1 old driver, 2 no kernels for this device, 3 no pinned memory, 4 the network does "
-            "not reach device "
-            "memory, 5 no GDRCopy, 6 to 11 device memory is staged between processes; is_logged: "
-            "this process has "
-            "logged a warning",
+    .help =
+        "Weft takes a slower way, which the user may change. what: 0 processes may not read each "
+        "other's memory, 1 old driver, 2 no kernels for this device, 3 no pinned memory, 4 the "
+        "network does not reach device memory, 5 no GDRCopy, 6 a stream is held up, 7 devices do "
+        "not reach shared memory, 8 and more device memory is staged between processes; "
+        "is_logged: this process has logged a warning",
     .verbosity = MPI_T_VERBOSITY_USER_BASIC,
     .category = WEFT_CATEGORY_LIBRARY,
     .bytes = sizeof(weft_fallback_event_t),

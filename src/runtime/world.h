@@ -43,6 +43,7 @@ typedef enum weft_warning {
     WEFT_WARNING_NO_HMEM, /* the network does not reach device memory */
     WEFT_WARNING_NO_BAR,
     WEFT_WARNING_HELD_QUEUE,
+    WEFT_WARNING_NO_SHELF,
     WEFT_WARNING_MANAGED, /* this and the rest: device memory is staged between processes */
     WEFT_WARNING_POOL,
     WEFT_WARNING_NO_HANDLE,

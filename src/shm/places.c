@@ -5,6 +5,7 @@
 #include "runtime/host_devices.h"
 #include "runtime/meeting.h"
 #include "runtime/progress.h"
+#include "runtime/shelf.h"
 #include "runtime/spread.h"
 #include "runtime/wall_place.h"
 
@@ -53,6 +54,7 @@ void wefti_places_open(const weft_segment_t *opened, int local_rank)
                                           .ring_bytes = segment->header->wall_ring_bytes,
                                           .doorbell = doorbell_of_rank,
                                           .leaving = leaving_of_rank};
+    weft_shelves_open(weft_segment_shelves(segment), segment->ranks, local_rank);
     weft_spread_place = (weft_spread_place_t){.ranks = segment->ranks,
                                               .rank = local_rank,
                                               .processor = processor_of_rank,
@@ -66,4 +68,5 @@ void wefti_places_close(void)
     weft_fd_place = (weft_fd_place_t){0};
     weft_wall_place = (weft_wall_place_t){0};
     weft_spread_place = (weft_spread_place_t){0};
+    weft_shelves_close();
 }

@@ -3,6 +3,7 @@
 #include "shm/segment.h"
 
 #include "runtime/meeting.h"
+#include "runtime/shelf.h"
 #include "runtime/wall_place.h"
 #include "base/config.h"
 #include "base/fail.h"
@@ -128,6 +129,12 @@ static size_t walls_offset(int ranks, size_t data_bytes, size_t large_bytes)
         boards_offset(ranks, data_bytes, large_bytes) + weft_boards_bytes(ranks), PAGE);
 }
 
+static size_t shelves_offset(int ranks, size_t data_bytes, size_t large_bytes, size_t wall_bytes)
+{
+    return round_up_to_page(
+        walls_offset(ranks, data_bytes, large_bytes) + weft_walls_bytes(ranks, wall_bytes), PAGE);
+}
+
 /* The largest power of two up to `most` with which a ring for each pair fits into `bytes`; not less
  * than DATA_BYTES_MIN. */
 static size_t ring_bytes_for(int ranks, size_t bytes, size_t most)
@@ -170,16 +177,17 @@ static size_t wall_ring_bytes_for(int ranks)
     return weft_config.WALLS ? weft_wall_ring_bytes(ranks, weft_config.SHM_BYTES) : 0;
 }
 
-/* Large rings, boards and walls are sparse: only in a memfd does a page of them that is not touched
- * cost nothing. */
+/* Large rings, boards, walls and shelves are sparse: only in a memfd does a page of them that is
+ * not touched cost nothing. */
 static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
 {
     int fd = memfd_create("weft", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
     *data_bytes = data_bytes_for(ranks);
-    out->bytes = walls_offset(ranks, *data_bytes, large_bytes_for(ranks)) +
-                 weft_walls_bytes(ranks, wall_ring_bytes_for(ranks));
+    out->bytes =
+        shelves_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks)) +
+        weft_shelves_bytes(ranks);
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
@@ -444,6 +452,15 @@ void *weft_segment_walls(const weft_segment_t *segment)
         return NULL;
     return (char *)segment->header +
            walls_offset(segment->ranks, header->data_bytes, header->large_bytes);
+}
+
+void *weft_segment_shelves(const weft_segment_t *segment)
+{
+    const weft_segment_header_t *header = segment->header;
+    if (segment->is_file)
+        return NULL;
+    return (char *)segment->header + shelves_offset(segment->ranks, header->data_bytes,
+                                                    header->large_bytes, header->wall_ring_bytes);
 }
 
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender)

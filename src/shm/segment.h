@@ -3,11 +3,11 @@
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
  *   | header | rank blocks [n] | credits | copy jobs | slots | data | batons | large rings | boards
- *   | walls
+ *   | walls | shelves
  *
  * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender], and there is a
- * baton for each pair. Large rings, the boards of runtime/meeting.h and the walls of
- * runtime/wall_place.h exist in a memfd only.
+ * baton for each pair. Large rings, the boards of runtime/meeting.h, the walls of
+ * runtime/wall_place.h and the shelves of runtime/shelf.h exist in a memfd only.
  *
  * The segment is sparse: a page costs memory only when a pair of ranks uses it. By default it is a
  * memfd that the others open through /proc, so the size of /dev/shm does not matter and no name can
@@ -84,6 +84,8 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver,
 void *weft_segment_boards(const weft_segment_t *segment);
 /** The memory of walls, weft_walls_bytes(), zeros at first; NULL: the segment has none. */
 void *weft_segment_walls(const weft_segment_t *segment);
+/** The memory of shelves, weft_shelves_bytes(), which begins with a page; NULL: likewise. */
+void *weft_segment_shelves(const weft_segment_t *segment);
 weft_copy_job_t *weft_segment_copy_job(const weft_segment_t *segment, int receiver, int sender);
 
 /** Can this process read another's memory? It tries to read from the next rank, whose block says

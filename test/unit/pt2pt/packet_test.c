@@ -5,6 +5,7 @@
 
 #include "object/comm.h"
 #include "runtime/progress.h"
+#include "runtime/shelf.h"
 #include "base/config.h"
 #include "base/log.h"
 
@@ -245,12 +246,15 @@ static void fill_payload(weft_header_t *header, unsigned char *payload)
                       .request = some_number()};
     if (pick(4) == 0 && header->bytes >= WEFT_RTS_BYTES)
         rts.bytes = header->bytes - WEFT_RTS_BYTES;
+    weft_placed_t placed = {.ticket = some_number(), .bytes = pick(BUFFER)};
     uint64_t number = some_number();
     weft_split_end_t end = {.total = header->bytes + (uint64_t)pick(BUFFER)};
     if (is_rts(header->kind) && pick(10) != 0)
         memcpy(payload, &rts, header->bytes < WEFT_RTS_BYTES ? header->bytes : WEFT_RTS_BYTES);
     else if (header->kind == WEFT_PACKET_CTS)
         memcpy(payload, &number, header->bytes < sizeof(number) ? header->bytes : sizeof(number));
+    else if (header->kind == WEFT_PACKET_PLACED && header->bytes == sizeof(placed) && pick(10) != 0)
+        memcpy(payload, &placed, sizeof(placed));
     else if (header->kind == WEFT_PACKET_EAGER_FIRST && header->bytes >= sizeof(end) &&
              pick(10) != 0)
         memcpy(payload + header->bytes - sizeof(end), &end, sizeof(end));
@@ -276,6 +280,11 @@ static uint32_t some_length(uint8_t kind)
         return sizeof(weft_packet_error_t);
     case WEFT_PACKET_CTS:
         return sizeof(weft_cts_t);
+    case WEFT_PACKET_PLACED:
+        return sizeof(weft_placed_t);
+    case WEFT_PACKET_TAKEN:
+    case WEFT_PACKET_NO_SHELF:
+        return 0;
     default:
         return pick(PACKET_MAX);
     }
@@ -283,7 +292,9 @@ static uint32_t some_length(uint8_t kind)
 
 static void packet_comes(void)
 {
-    uint8_t kind = (uint8_t)(pick(30) == 0 ? pick(256) : 1 + pick(WEFT_PACKET_LANDED));
+    uint8_t kind = (uint8_t)(pick(30) == 0   ? pick(256)
+                             : pick(12) == 0 ? WEFT_PACKET_PLACED + pick(3)
+                                             : 1 + pick(WEFT_PACKET_LANDED));
     bool is_matched = kind == WEFT_PACKET_EAGER || kind == WEFT_PACKET_EAGER_FIRST ||
                       is_rts(kind) || kind == WEFT_PACKET_ERROR;
     weft_header_t header = weft_header_for(kind, some_number(), some_length(kind));
@@ -530,6 +541,7 @@ static void test_shares(void **unused)
 
 int main(void)
 {
+    static const int local_ranks[RANKS] = {0, 1, 2, 3};
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shares), cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_split_lost),
                                        cmocka_unit_test(test_malformed)};
@@ -537,6 +549,8 @@ int main(void)
     weft_log_threshold = -1;
     weft_world.rank = 0;
     weft_world.size = weft_world.local_size = RANKS;
+    weft_world.local_ranks = local_ranks;
+    weft_shelves_open(calloc(RANKS, WEFT_SHELF_BYTES), RANKS, 0);
     if (weft_processes_open(RANKS, 0) != MPI_SUCCESS)
         return 1;
     for (int i = 0; i < RANKS; i++) {
