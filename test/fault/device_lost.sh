@@ -45,6 +45,11 @@ for call in cuLaunchKernel:1 cuLaunchKernel:6 cuIpcOpenMemHandle:1 cuIpcOpenMemH
     lose_in devices=3,late=0 $call 3 1 $large
     lose_in devices=3,late=0 $call 5 2 $small
 done
+# Devices that do not reach each other: the victim's shelf is being read, or it reads another one's.
+for call in cuMemHostRegister:2 cuMemcpyAsync:4 cuMemcpyAsync:9 cuMemcpyAsync:14; do
+    lose_in devices=3,peers=none,late=0 $call 3 1 $large
+    lose_in devices=5,peers=none $call 5 2 $large
+done
 # Kernels wait for each other: the victim ends before its own kernel.
 for kernel in weft_exchange_sum_F32:1 weft_exchange_sum_F32:7; do
     lose_in devices=3,late=0 $kernel 3 1 $small

@@ -54,6 +54,11 @@ for call in cuLaunchKernel:2 cuLaunchKernel:9 cuMemcpyAsync:3 cuStreamWriteValue
     ends 137 "$killed" "devices=1,late=0,kill=$call@0 WEFT_SIMULATE_HOSTS=0,1,1,0,1" 5 amid none 0 100000 return
 done
 ends 137 "$killed" 'devices=2,late=0,kill=cuMemcpyAsync:20@1 WEFT_DEVICE_IPC=no' 3 amid none 1 100
+# Devices that do not reach each other: the rank ends while its shelf is filled, or it reads another one's.
+for call in cuMemHostRegister:1 cuMemHostRegister:2 cuMemcpyAsync:2 cuMemcpyAsync:5 cuMemcpyAsync:11; do
+    ends 137 "$killed" "devices=3,peers=none,late=0,kill=$call@1" 3 amid none 1 400000
+    ends 137 "$killed" "devices=2,peers=none,kill=$call@0" 2 amid none 0 400000 return
+done
 ends 137 "$killed" 'devices=4,late=0,kill=cuLaunchKernel:3@3' 4 amid none 3 1000000
 
 # Where kernels wait for each other: the rank ends before its own kernel, in it, or is stopped for

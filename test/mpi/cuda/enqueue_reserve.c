@@ -7,10 +7,12 @@
  *   fresh     a buffer for each operation, which no rank has seen before
  *   deep      many operations of many sizes, in several streams
  *   again     the same buffers again and again: in the end they are mapped
+ *   shelf     the same where devices do not reach each other: in the end they reach shared memory
  *   many      more streams than some hardware has queues
  *   beside    while another stream waits for the program: a driver that does not wait (strict=2)
  *             maps buffers all the same
  */
+#include "../tool/variables.h"
 #include "stream_comm.h"
 
 enum { STREAMS = 3, MANY = 12, ROUNDS = 6, TAG = 5, MOST = 1 << 20 };
@@ -184,10 +186,25 @@ static void use_many_streams(void)
     }
 }
 
-/* Has any rank mapped another one's memory? */
+static MPI_T_pvar_session session;
+static MPI_T_pvar_handle shelf_bytes; /* out of this rank (runtime/shelf.h) */
+
+static bool has_used_shelf(void)
+{
+    return pvar_value(session, shelf_bytes) > 0;
+}
+
+static bool has_opened(void)
+{
+    return simLaunches == NULL || simLaunches("cuIpcOpenMemHandle") > 0;
+}
+
+static bool (*reaches_others)(void) = has_opened;
+
+/* Does the device of any rank reach what it does not reach at first? */
 static bool is_mapped(void)
 {
-    int opened = simLaunches == NULL || simLaunches("cuIpcOpenMemHandle") > 0;
+    int opened = reaches_others();
     MPI_Allreduce(MPI_IN_PLACE, &opened, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
     return opened;
 }
@@ -212,6 +229,19 @@ static void use_again(void)
     buffer_t buffer = make_buffer(MOST / 8);
     use_until_mapped(&buffer);
     drop_buffer(&buffer);
+}
+
+static void use_shelf(void)
+{
+    int provided;
+    EXPECT_T(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    EXPECT_T(MPI_T_pvar_session_create(&session));
+    shelf_bytes = pvar_handle(session, "device_bytes_by_shelf", MPI_T_PVAR_CLASS_AGGREGATE, NULL);
+    EXPECT_T(MPI_T_pvar_start(session, shelf_bytes));
+    reaches_others = has_used_shelf;
+    use_again();
+    EXPECT_T(MPI_T_pvar_session_free(&session));
+    EXPECT_T(MPI_T_finalize());
 }
 
 /* The second stream waits for a word, so the operation in it is not over before that is set. */
@@ -239,7 +269,8 @@ static void run(const char *name)
         void (*run)(void);
     } cases[] = {{"types", STREAMS, send_types},   {"fresh", STREAMS, use_fresh_buffers},
                  {"deep", STREAMS, go_deep},       {"again", 1, use_again},
-                 {"many", MANY, use_many_streams}, {"beside", 2, use_beside}};
+                 {"many", MANY, use_many_streams}, {"beside", 2, use_beside},
+                 {"shelf", 1, use_shelf}};
     for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
         if (strcmp(cases[k].name, name) != 0)
             continue;
