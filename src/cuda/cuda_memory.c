@@ -144,6 +144,14 @@ static bool has_pinned_pool(weft_device_t *device)
     return device->pinned != NULL;
 }
 
+bool wefti_pinned_charge(weft_device_t *device, size_t bytes)
+{
+    if (!has_pinned_pool(device) || device->pinned->bytes + bytes > weft_config.DEVICE_PINNED_MAX)
+        return false;
+    device->pinned->bytes += bytes;
+    return true;
+}
+
 static void *take_memory(weft_device_t *device, int class)
 {
     if (!has_pinned_pool(device) || class == SLOT_CLASSES)

@@ -18,6 +18,10 @@
 void *wefti_pinned_take(weft_device_t *device, size_t bytes);
 void wefti_pinned_give(void *slot);
 
+/** Count memory that was not taken here, and is pinned until MPI ends; false: it would be too
+ * much. */
+bool wefti_pinned_charge(weft_device_t *device, size_t bytes);
+
 /** Take a word in a cache line of its own; NULL if there is none. It may be given back after the
  * device's context has ended, when the memory is gone. */
 uint32_t *wefti_pinned_word(weft_device_t *device);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/shared_pins.h"
 
+#include "cuda/cuda_memory.h"
 #include "cuda/cuda_stream.h"
 #include "runtime/world.h"
 #include "base/config.h"
@@ -50,7 +51,8 @@ static void say_why_not_pinned(size_t bytes, weft_cu_result_t result)
 static void pin_now(shared_pin_t *pin)
 {
     weft_visit_t visit;
-    if (wefti_device_enter(pin->device, &visit) != MPI_SUCCESS)
+    if (!wefti_pinned_charge(pin->device, pin->bytes) ||
+        wefti_device_enter(pin->device, &visit) != MPI_SUCCESS)
         return;
     weft_cu_result_t result = register_memory(pin->memory, pin->bytes);
     wefti_device_leave(&visit);

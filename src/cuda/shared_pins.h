@@ -5,7 +5,7 @@
  * and undoing it waits for all work on the device. So memory is registered when it is first needed,
  * in whole shelves (runtime/shelf.h), and until MPI ends.
  *
- * At most half of WEFT_DEVICE_PINNED_MAX is registered: slots need the rest. A shelf belongs to the
+ * At most half of WEFT_DEVICE_PINNED_MAX is used so: slots need the rest. A shelf belongs to the
  * first device that asks for it, whose context registers it; when the program has ended that
  * context, the next device may have it.
  */

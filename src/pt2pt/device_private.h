@@ -91,6 +91,8 @@ bool wefti_shelf_is_written(weft_device_t *device);
 uint64_t wefti_shelf_enter(weft_chunk_t *chunk);
 void wefti_shelf_leave(const weft_chunk_t *chunk);
 
+void wefti_shelf_close(void);
+
 /** Tell the owner of a piece that it was read. */
 void wefti_shelf_answer(weft_endpoint_t *endpoint, uint64_t ticket);
 

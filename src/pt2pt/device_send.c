@@ -568,4 +568,5 @@ void wefti_device_tell_freed(uint64_t id)
 void wefti_device_sends_close(void)
 {
     weft_pool_close(&device_sends);
+    wefti_shelf_close();
 }

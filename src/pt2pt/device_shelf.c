@@ -57,6 +57,12 @@ void wefti_shelf_leave(const weft_chunk_t *chunk)
     entered[shelf_place_of(chunk->ticket)] = NULL;
 }
 
+/* Sends that nobody has ended may still have pieces. */
+void wefti_shelf_close(void)
+{
+    memset(entered, 0, sizeof(entered));
+}
+
 void wefti_shelf_answer(weft_endpoint_t *endpoint, uint64_t ticket)
 {
     wefti_send_answer(endpoint, WEFT_PACKET_TAKEN, ticket, NULL);

@@ -45,6 +45,7 @@ notes 'device 0000:[0-9A-F:.]* reaches the memory of device 0000:[0-9A-F:.]*, bu
 notes 'let each rank see all devices' devices=2,per_task=1 2 device
 notes 'the driver gives no handles of device memory for other processes' fail=cuIpcGetMemHandle:1+ 2 device
 notes 'cuMemHostAlloc of [0-9]* bytes: CUDA_ERROR_' fail=cuMemHostAlloc:1+ 2 device
+notes 'processes share (cuMemHostRegister of [0-9]* bytes: CUDA_ERROR_' fail=cuMemHostRegister:1+ 2 device WEFT_DEVICE_IPC=no
 notes 'does not take Weft.s kernels (cuModuleLoadData: CUDA_ERROR_' fail=cuModuleLoadData:1+ 2 device
 [ -e "$BUILD/src/cuda/kernels/kernels.fatbin" ] && # else there are none that an old driver could refuse
     notes 'compiled by CUDA [0-9.]* and need a driver of version [0-9.]* or later, and this one is for CUDA 10.2' \
