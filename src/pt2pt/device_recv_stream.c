@@ -9,6 +9,7 @@
 #include "base/copy.h"
 #include "base/fail.h"
 #include "base/least.h"
+#include "base/log.h"
 
 enum {
     STREAM_CHUNKS_MAX = 8
@@ -99,6 +100,10 @@ static bool submit_piece(weft_device_recv_t *d, char *piece, uint64_t ticket, si
 void wefti_device_recv_placed(weft_recv_t *recv, char *piece, const weft_placed_t *placed)
 {
     weft_device_recv_t *d = recv->device;
+    if (!d->by_shelf) {
+        WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a piece on a shelf that this rank does not read");
+        return;
+    }
     size_t room = recv->arrived < d->total ? d->total - recv->arrived : 0;
     size_t bytes = weft_least(placed->bytes, room);
     bool is_read = bytes > 0 && !wefti_device_recv_has_failed(d) &&

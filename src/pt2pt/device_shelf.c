@@ -10,9 +10,12 @@
 #include "base/log.h"
 
 #include <string.h>
+#include <unistd.h>
+
+enum { PROCESS_SHIFT = 36 };
 
 static weft_chunk_t *entered[WEFT_SHELF_PIECES]; /* by place; NULL: free */
-static uint64_t uses;
+static uint64_t uses; /* so far, and above them what no earlier process of this rank had */
 
 static size_t shelf_place_of(uint64_t ticket)
 {
@@ -49,6 +52,8 @@ uint64_t wefti_shelf_enter(weft_chunk_t *chunk)
     const char *shelf = shelf_of_process(weft_processes.self);
     size_t place = (size_t)(chunk->slot - shelf) / WEFT_SHELF_PIECE;
     entered[place] = chunk;
+    if (uses == 0)
+        uses = (uint64_t)getpid() << PROCESS_SHIFT;
     return ++uses * WEFT_SHELF_PIECES + place;
 }
 

@@ -13,6 +13,7 @@
 #include "object/comm.h"
 #include "pt2pt/pt2pt_private.h"
 #include "runtime/progress.h"
+#include "runtime/shelf.h"
 
 enum { RANKS = 4, PENDING = 6, BUFFER = 2048, PACKET_MOST = 2048, GUARD = 64, KNOWN = 16 };
 
@@ -156,10 +157,14 @@ static const weft_remote_ops_t fake_remotes[2] = {{.read = weft_no_read,
 
 static void set_up(void)
 {
+    static const int local_ranks[RANKS] = {0, 1, 2, 3};
+    static char shelves[RANKS * WEFT_SHELF_BYTES];
     weft_config_read();
     weft_log_threshold = -1;
     weft_world.rank = 0;
     weft_world.size = weft_world.local_size = RANKS;
+    weft_world.local_ranks = local_ranks;
+    weft_shelves_open(shelves, RANKS, 0);
     fuzz_expect(weft_processes_open(RANKS, 0) == MPI_SUCCESS, "no memory");
     for (int i = 0; i < RANKS; i++) {
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
