@@ -3,7 +3,7 @@
 
 enum {
     LINE = 64,
-    POST_FIXED = 512,
+    POST_FIXED = 576,
     /* An offer has a row for each member, if the offers of all do not become too large by it. */
     ROW_BYTES = 32,
     ROW_RANKS_MAX = 32,
@@ -32,9 +32,9 @@ struct weft_board {
     _Alignas(LINE) atomic_ullong owner; /* of owner_t; 0: free */
     atomic_uint patience_us;
     atomic_uint skip, skip_until; /* meetings to leave out; number of the next one to hold */
-    atomic_uint last_done;        /* number + 1 of the last meeting that ended well; 0: none */
-    atomic_uint worker;           /* 1 + the member that last worked for all; 0: none */
-    atomic_uint pause, vain;      /* meetings that are not handed, and deputies that did not come */
+    atomic_uint last_full;   /* number + 1 of the last meeting to which all came in time; 0: none */
+    atomic_uint worker;      /* 1 + the member that last worked for all; 0: none */
+    atomic_uint pause, vain; /* meetings that are not handed, and deputies that did not come */
     slot_t slots[WEFT_MEETINGS];
 };
 
@@ -139,7 +139,7 @@ static void clear(weft_board_t *board)
     atomic_store(&board->patience_us, 0);
     atomic_store(&board->skip, 0);
     atomic_store(&board->skip_until, 0);
-    atomic_store(&board->last_done, 0);
+    atomic_store(&board->last_full, 0);
     atomic_store(&board->worker, 0);
     atomic_store(&board->pause, 0);
     atomic_store(&board->vain, 0);
@@ -232,8 +232,8 @@ static unsigned at_most(unsigned value, unsigned most)
  * the next meetings are left out. */
 static void learn_members(weft_board_t *board, const count_t *old, uint32_t number, int members)
 {
-    uint32_t done = atomic_load(&board->last_done);
-    bool is_outdated = done != 0 && ((done - 1 - old->number) & NUMBER_MASK) < NUMBER_MASK / 2;
+    uint32_t full = atomic_load(&board->last_full);
+    bool is_outdated = full != 0 && ((full - 1 - old->number) & NUMBER_MASK) < NUMBER_MASK / 2;
     if (old->state != WEFT_MEETING_OFF || is_outdated)
         return;
     if (old->arrived == (unsigned)members) {
@@ -347,11 +347,12 @@ static void wake_members(const weft_meeting_t *meeting)
         weft_meeting_place.wake(i);
 }
 
+/* Where members decide that a meeting is off, all have come in time. */
 void weft_meeting_decide(const weft_meeting_t *meeting, weft_meeting_state_t state)
 {
-    if (state == WEFT_MEETING_DONE || state == WEFT_MEETING_AGREED) {
+    if (state == WEFT_MEETING_DONE || state == WEFT_MEETING_AGREED || state == WEFT_MEETING_OFF) {
         weft_board_t *board = meeting->board;
-        atomic_store(&board->last_done, meeting->number + 1);
+        atomic_store(&board->last_full, meeting->number + 1);
         atomic_store(&board->skip, 0);
         atomic_store(&board->skip_until, 0);
     }

@@ -211,6 +211,29 @@ static void learns(void **state)
     weft_board_release(board);
 }
 
+/* A meeting that is off because the members do not agree on how to work says nothing about how long
+ * to wait: all have come in time. */
+static void disagreement_is_no_lateness(void **state)
+{
+    (void)state;
+    weft_meeting_t meetings[RANKS];
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    int64_t before = 0;
+    for (uint32_t number = 0; number < 40; number++) {
+        assert_true(weft_board_meets(board, number));
+        for (int i = 0; i < RANKS; i++) {
+            meetings[i] = enter(board, number, i);
+            weft_meeting_arrive(&meetings[i]);
+        }
+        before = before == 0 ? weft_meeting_patience_ns(&meetings[0]) : before;
+        weft_meeting_decide(&meetings[RANKS - 1], WEFT_MEETING_OFF);
+        for (int i = 0; i < RANKS; i++)
+            weft_meeting_leave(&meetings[i]);
+    }
+    assert_int_equal(weft_meeting_patience_ns(&meetings[0]), before);
+    weft_board_release(board);
+}
+
 static void boards_are_given_back(void **state)
 {
     (void)state;
@@ -429,6 +452,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(deputies_die, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(off_is_off_for_all, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(learns, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(disagreement_is_no_lateness, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(boards_are_given_back, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(the_last_may_die, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(a_part_may_be_missing, open_boards, close_boards),
