@@ -17,7 +17,7 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static size_t scratch_bytes(const weft_export_t *export)
+size_t wefti_export_bytes(const weft_export_t *export)
 {
     size_t total = 0;
     for (int i = 0; i < export->regions.count; i++) {
@@ -52,7 +52,7 @@ static bool export_buffer(weft_export_t *export, const weft_memory_t *memory)
 
 static bool export_copy(weft_export_t *export)
 {
-    size_t bytes = scratch_bytes(export);
+    size_t bytes = wefti_export_bytes(export);
     weft_memory_t memory;
     export->scratch = weft_device->take_scratch(export->device, bytes);
     if (export->scratch == NULL)
@@ -76,6 +76,13 @@ bool wefti_export_open(const weft_regions_t *regions, bool as_copy, weft_export_
         return false;
     out->device = memory.device;
     return (!as_copy && export_buffer(out, &memory)) || export_copy(out);
+}
+
+bool wefti_export_move(weft_export_t *export, weft_device_t *device)
+{
+    wefti_export_close(export);
+    export->device = device;
+    return export_copy(export);
 }
 
 void wefti_export_rows(const weft_export_t *export, weft_export_row_t *rows_out)
@@ -108,14 +115,6 @@ void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_
     *scratch_out = (weft_elements_t){(char *)export->scratch + at, bytes, byte};
     *user_out = export->is_array ? (weft_elements_t){user, bytes, byte}
                                  : (weft_elements_t){user, region.count, region.type};
-}
-
-bool wefti_exports_are_on(const weft_export_t exports[WEFT_SIDES], const weft_device_t *device)
-{
-    bool are_alike = true;
-    for (int side = 0; side < WEFT_SIDES; side++)
-        are_alike &= exports[side].device == NULL || exports[side].device == device;
-    return are_alike;
 }
 
 void wefti_export_close(weft_export_t *export)

@@ -52,11 +52,14 @@ void wefti_export_copy_of(const weft_export_t *export, int index, weft_elements_
 
 void wefti_export_close(weft_export_t *export);
 
-/** Do all data that a call exports lie on this device? */
-bool wefti_exports_are_on(const weft_export_t exports[WEFT_SIDES], const weft_device_t *device);
+/** Export a copy on `device` in place of what wefti_export_open() has found on another one. Returns
+ * false if there is no memory for it; then there is nothing to close. */
+bool wefti_export_move(weft_export_t *export, weft_device_t *device);
 
-/** The device of the data that a call gets, or else of the data that it gives; NULL if there are no
- * data. */
+/** Bytes of the data. */
+size_t wefti_export_bytes(const weft_export_t *export);
+
+/** The device of all data that a call exports; NULL if there are no data. */
 weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES]);
 
 #endif

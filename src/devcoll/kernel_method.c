@@ -80,54 +80,84 @@ void wefti_kernel_got_memory(weft_kernel_state_t *state)
 
 void wefti_kernel_release(void *its)
 {
-    weft_kernel_state_t *state = its;
-    if (is_being_cleared(state))
-        state->is_abandoned = true;
-    else
-        destroy_state(state);
+    for (weft_kernel_state_t *state = its, *older; state != NULL; state = older) {
+        older = state->older;
+        if (is_being_cleared(state))
+            state->is_abandoned = true;
+        else
+            destroy_state(state);
+    }
+}
+
+/* ---- the state for a device ---- */
+
+/* NULL: there is none yet. */
+static weft_kernel_state_t *kernel_state_of(const weft_task_t *task, weft_method_index_t method)
+{
+    const weft_device_t *device = wefti_exports_device(task->exports);
+    weft_kernel_state_t *state = wefti_comm_method_state(task->request.comm, method);
+    while (state != NULL && state->device != device)
+        state = state->older;
+    return state;
+}
+
+static weft_kernel_state_t *kernel_create_state(const weft_task_t *task, weft_kernel_kind_t *kind)
+{
+    weft_comm_t *comm = task->request.comm;
+    weft_kernel_state_t *state = weft_alloc_zeroed(1, kind->state_bytes);
+    if (state == NULL)
+        return NULL;
+    state->kind = kind;
+    state->device = wefti_exports_device(task->exports);
+    state->older = wefti_comm_method_state(comm, kind->method);
+    if (!wefti_comm_keep_method_state(comm, kind->method, state)) {
+        weft_free(state);
+        return NULL;
+    }
+    return state;
+}
+
+weft_kernel_state_t *wefti_kernel_state(const weft_task_t *task, weft_method_index_t method)
+{
+    weft_kernel_state_t *state = kernel_state_of(task, method);
+    return state == NULL || state->stage == WEFT_STAGE_NEVER ? NULL : state;
+}
+
+unsigned wefti_kernel_given_up(const weft_task_t *task)
+{
+    unsigned methods = 0;
+    for (int method = WEFT_METHOD_MULTICAST; method <= WEFT_METHOD_LL; method++) {
+        const weft_kernel_state_t *state = kernel_state_of(task, (weft_method_index_t)method);
+        if (state != NULL && state->stage == WEFT_STAGE_NEVER)
+            methods |= 1u << method;
+    }
+    return methods;
 }
 
 /* ---- becoming ready ---- */
 
 bool wefti_kernel_possible(const weft_task_t *task, weft_method_index_t method)
 {
-    const weft_comm_t *comm = task->request.comm;
-    const weft_kernel_state_t *state = wefti_comm_method_state(comm, method);
-    return comm->size <= WEFT_EXCHANGE_MOST_MEMBERS &&
-           weft_device_methods[method]->knows(task->coll) &&
-           (state == NULL || state->stage != WEFT_STAGE_NEVER);
-}
-
-static weft_kernel_state_t *kernel_create_state(weft_comm_t *comm, weft_kernel_kind_t *kind)
-{
-    weft_kernel_state_t *state = weft_alloc_zeroed(1, kind->state_bytes);
-    if (state == NULL || !wefti_comm_keep_method_state(comm, kind->method, state)) {
-        weft_free(state);
-        return NULL;
-    }
-    state->kind = kind;
-    return state;
+    return task->request.comm->size <= WEFT_EXCHANGE_MOST_MEMBERS &&
+           weft_device_methods[method]->knows(task->coll);
 }
 
 weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *kind,
                                         weft_offer_t *offer)
 {
-    weft_kernel_state_t *state = wefti_comm_method_state(task->request.comm, kind->method);
+    weft_kernel_state_t *state = kernel_state_of(task, kind->method);
     bool is_wanted = (task->methods & 1u << kind->method) != 0;
-    if (state == NULL && is_wanted)
-        state = kernel_create_state(task->request.comm, kind);
+    if (state == NULL && is_wanted && wefti_exports_device(task->exports) != NULL)
+        state = kernel_create_state(task, kind);
     if (state != NULL && is_wanted && task->meeting.number >= WEFT_WATCH_FLAGS)
         wefti_kernel_give_up(state, "the communicator has had too many collectives");
-    if (state != NULL && state->device != NULL && weft_device->is_shared(state->device)) {
+    if (state != NULL && weft_device->is_shared(state->device)) {
         state->is_unsafe |= state->has_memory; /* others may still have kernels in it */
         wefti_kernel_give_up(state, "another rank of this host works on the device, too");
     }
     bool is_never = state != NULL && state->stage == WEFT_STAGE_NEVER;
     offer->stage[kind->method] = is_never ? WEFT_STAGE_NEVER : WEFT_STAGE_NEW;
-    if (state == NULL || !is_wanted || is_never || is_being_cleared(state))
-        return NULL;
-    return state->device == NULL || wefti_exports_are_on(task->exports, state->device) ? state
-                                                                                       : NULL;
+    return state == NULL || !is_wanted || is_never || is_being_cleared(state) ? NULL : state;
 }
 
 bool wefti_kernel_hold(const weft_task_t *task)
@@ -141,12 +171,6 @@ void wefti_kernel_let_go(const weft_task_t *task)
 {
     if (holder == task)
         holder = NULL;
-}
-
-weft_kernel_state_t *wefti_kernel_state(const weft_task_t *task, weft_method_index_t method)
-{
-    weft_kernel_state_t *state = wefti_comm_method_state(task->request.comm, method);
-    return state == NULL || state->stage == WEFT_STAGE_NEVER ? NULL : state;
 }
 
 bool wefti_kernel_agrees(const weft_task_t *task, weft_method_index_t method)
@@ -164,14 +188,14 @@ bool wefti_kernel_agrees(const weft_task_t *task, weft_method_index_t method)
 
 /* ---- a call ---- */
 
-static weft_kernel_state_t *kernel_state_of(const weft_task_t *task)
+static weft_kernel_state_t *state_of_call(const weft_task_t *task)
 {
-    return wefti_comm_method_state(task->request.comm, task->method);
+    return kernel_state_of(task, (weft_method_index_t)task->method);
 }
 
 void wefti_kernel_begin(weft_task_t *task)
 {
-    weft_kernel_state_t *state = kernel_state_of(task);
+    weft_kernel_state_t *state = state_of_call(task);
     weft_queue_t *queue;
     int err = state->kind->launch(state, task, &queue);
     task->has_kernel = err == MPI_SUCCESS;
@@ -185,7 +209,7 @@ void wefti_kernel_begin(weft_task_t *task)
 
 void wefti_kernel_cancel(weft_task_t *task)
 {
-    const weft_kernel_state_t *state = kernel_state_of(task);
+    const weft_kernel_state_t *state = state_of_call(task);
     if (task->has_kernel)
         wefti_watch_call_off(state->kind->watch(state, &task->meeting),
                              wefti_watch_flag(&task->meeting));
@@ -209,7 +233,7 @@ static int fail_after_waiting(const weft_task_t *task)
 /* `err`: of its launch. */
 static int result_of_kernel(const weft_task_t *task, int err)
 {
-    const weft_kernel_state_t *state = kernel_state_of(task);
+    const weft_kernel_state_t *state = state_of_call(task);
     if (err != MPI_SUCCESS)
         return err;
     switch (wefti_watch_end(state->kind->watch(state, &task->meeting),
@@ -225,7 +249,7 @@ static int result_of_kernel(const weft_task_t *task, int err)
 
 void wefti_kernel_end(weft_task_t *task, int err)
 {
-    weft_kernel_state_t *state = kernel_state_of(task);
+    weft_kernel_state_t *state = state_of_call(task);
     err = result_of_kernel(task, err);
     err = wefti_stopped_member_error(task, err);
     if (err != MPI_SUCCESS) {

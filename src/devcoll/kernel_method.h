@@ -6,6 +6,9 @@
  *
  *   NEW --> the method's own stages --> the last one: the method can do calls
  *    '------------------'--> NEVER: this rank has given up
+ *
+ * A rank may bring memory of another device to each call. So it has such a state for each device
+ * whose memory it has brought to the communicator.
  */
 #ifndef WEFT_DEVCOLL_KERNEL_METHOD_H
 #define WEFT_DEVCOLL_KERNEL_METHOD_H
@@ -49,13 +52,17 @@ struct weft_kernel_state {
     weft_kernel_kind_t *kind;
     int stage; /* a weft_kernel_stage_t, or one of the method's own */
     int tries;
-    weft_device_t *device; /* the device of this rank; NULL: not known yet */
+    weft_device_t *device;      /* the device of this rank that its calls use */
+    weft_kernel_state_t *older; /* of the same method, for another device of this rank */
     bool has_memory;
     bool is_cleared_first; /* the memory may only be used once `cleared` is reached */
     bool is_abandoned;     /* the communicator was freed before the memory was cleared */
     bool is_unsafe;        /* a kernel may still use the memory */
     weft_event_t cleared;
 };
+
+/** The methods of this kind that this rank has given up for the device of the task's exports. */
+unsigned wefti_kernel_given_up(const weft_task_t *task);
 
 /** Entries of weft_device_method_t that are the same for all of these methods. */
 bool wefti_kernel_possible(const weft_task_t *task, weft_method_index_t method);
@@ -65,8 +72,8 @@ void wefti_kernel_end(weft_task_t *task, int err);
 void wefti_kernel_release(void *state);
 
 /** Begin to write an offer. Returns NULL if this call cannot be done by the method; the offer is
- * then complete. Otherwise returns the state, which is made at the first call; the caller sets the
- * offer's stage. */
+ * then complete. Otherwise returns the state for the device of the exports, which is made at the
+ * first call; the caller sets the offer's stage. */
 weft_kernel_state_t *wefti_kernel_offer(weft_task_t *task, weft_kernel_kind_t *kind,
                                         weft_offer_t *offer);
 
@@ -78,8 +85,8 @@ bool wefti_kernel_hold(const weft_task_t *task);
 /** Release the devices when the meeting has chosen another method or was not held. */
 void wefti_kernel_let_go(const weft_task_t *task);
 
-/** The state, if the method may do a later call; NULL if there is none, or this rank has given
- * up. */
+/** The state for the device of the task's exports, if the method may do a later call; NULL if there
+ * is none, or this rank has given up. */
 weft_kernel_state_t *wefti_kernel_state(const weft_task_t *task, weft_method_index_t method);
 
 /** Are all members ready for the same call? */

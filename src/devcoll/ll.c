@@ -13,9 +13,15 @@
  * Stages: at a meeting whose offers show that all devices differ, each rank makes an inbox
  * (OFFERED). At the next one all offer their inboxes and map those of the others (READY). Both of
  * these meetings are done by the method "direct". After them each rank is ready.
+ *
+ * A rank has an inbox on each of its devices that it brings to the communicator, with a number.
+ * Ranks change their devices independently, so an offer says which inboxes of each other member are
+ * mapped for its device. The kernels do a call if each member has mapped those inboxes that all
+ * others offer for it; if not, it is done by "direct", and the members map what is missing.
  */
 #include "devcoll/kernel_method.h"
 
+#include "devcoll/comm_state.h"
 #include "devcoll/kernel_watch.h"
 
 #include <string.h>
@@ -29,6 +35,7 @@ enum {
      * to each, and wait twice. Published measurements on eight devices put the change between 16
      * and 64 KiB; it was not measured here. */
     ONE_SHOT_MOST = 32 * 1024,
+    INBOXES_MOST = 8, /* of a rank in a communicator: there is a bit for each */
 };
 
 enum {
@@ -38,19 +45,22 @@ enum {
 
 typedef struct ll_state {
     weft_kernel_state_t state; /* first */
-    int members, crowd;        /* of weft_exchange_t */
+    int members;
+    unsigned index; /* of the inbox among those of this rank */
     weft_inbox_t inbox;
     weft_share_t share;
-    weft_mapping_t peers[WEFT_EXCHANGE_MOST_MEMBERS];
+    weft_mapping_t peers[WEFT_EXCHANGE_MOST_MEMBERS][INBOXES_MOST];
+    uint8_t mapped[WEFT_EXCHANGE_MOST_MEMBERS]; /* a bit for each inbox of a member in `peers` */
 } ll_state_t;
 
 /* An inbox that a kernel may still use is never released. */
 static bool ll_close(weft_kernel_state_t *state)
 {
     ll_state_t *ll = (ll_state_t *)state;
-    for (int i = 0; i < ll->members; i++) {
-        if (ll->peers[i].entry != NULL)
-            weft_device->unmap(&ll->peers[i]);
+    for (int i = 0; i < ll->members * INBOXES_MOST; i++) {
+        weft_mapping_t *mapping = &ll->peers[i / INBOXES_MOST][i % INBOXES_MOST];
+        if (mapping->entry != NULL)
+            weft_device->unmap(mapping);
     }
     if (!state->is_unsafe)
         weft_device->close_inbox(state->device, &ll->inbox);
@@ -92,9 +102,12 @@ static bool ll_possible(const weft_task_t *task)
 static bool ll_offer(weft_task_t *task, weft_offer_t *offer)
 {
     const weft_kernel_state_t *state = wefti_kernel_offer(task, &ll_kind, offer);
+    const ll_state_t *ll = (const ll_state_t *)state;
     if (state == NULL || state->stage < STAGE_OFFERED)
         return false;
-    offer->inbox = ((const ll_state_t *)state)->share;
+    offer->inbox = ll->share;
+    offer->inbox_index = ll->index;
+    memcpy(offer->mapped, ll->mapped, sizeof(offer->mapped));
     offer->stage[WEFT_METHOD_LL] = (uint32_t)state->stage;
     return state->stage == STAGE_READY && wefti_kernel_hold(task);
 }
@@ -106,15 +119,17 @@ static bool share_inbox(ll_state_t *ll)
            weft_device->share(&memory, ll->inbox.memory, INBOX_BYTES, &ll->share);
 }
 
-static void make_inbox(ll_state_t *ll, weft_device_t *device)
+static void make_inbox(ll_state_t *ll)
 {
     weft_kernel_state_t *state = &ll->state;
-    if (!wefti_kernel_has_room(state)) {
-        wefti_kernel_give_up(state, "too many other communicators have an inbox");
+    ll->index = 0;
+    for (const weft_kernel_state_t *its = state->older; its != NULL; its = its->older)
+        ll->index++;
+    if (!wefti_kernel_has_room(state) || ll->index >= INBOXES_MOST) {
+        wefti_kernel_give_up(state, "there are too many inboxes already");
         return;
     }
-    state->device = device;
-    if (!weft_device->open_inbox(device, INBOX_BYTES, wefti_kernel_cleared_event(state),
+    if (!weft_device->open_inbox(state->device, INBOX_BYTES, wefti_kernel_cleared_event(state),
                                  &ll->inbox)) {
         wefti_kernel_refused(state, "there is no memory for an inbox, no kernel can be loaded, or "
                                     "the device ends kernels that wait");
@@ -127,22 +142,38 @@ static void make_inbox(ll_state_t *ll, weft_device_t *device)
         wefti_kernel_give_up(state, "the inbox cannot be shared");
 }
 
-static void map_inboxes(ll_state_t *ll, const weft_meeting_t *meeting)
+static bool has_mapped(const uint8_t mapped[], int member, unsigned index)
 {
+    return (mapped[member] & 1u << index) != 0;
+}
+
+/* What cannot be mapped may be in use for another device of this rank, as drivers may open memory
+ * of another process once. Then the inboxes of other calls can still be mapped. */
+static bool has_siblings(const weft_task_t *task)
+{
+    const weft_kernel_state_t *newest = wefti_comm_method_state(task->request.comm, WEFT_METHOD_LL);
+    return newest->older != NULL;
+}
+
+static void map_inboxes(ll_state_t *ll, const weft_task_t *task)
+{
+    const weft_meeting_t *meeting = &task->meeting;
     for (int i = 0; i < meeting->members; i++) {
         if (wefti_offer_of(meeting, i)->stage[WEFT_METHOD_LL] < STAGE_OFFERED)
             return;
     }
     for (int i = 0; i < meeting->members; i++) {
-        const weft_share_t *inbox = &wefti_offer_of(meeting, i)->inbox;
-        if (ll->peers[i].address != NULL ||
-            weft_device->map(inbox, ll->state.device, true, &ll->peers[i]))
+        const weft_offer_t *offer = wefti_offer_of(meeting, i);
+        unsigned index = offer->inbox_index;
+        if (has_mapped(ll->mapped, i, index) ||
+            weft_device->map(&offer->inbox, ll->state.device, true, &ll->peers[i][index])) {
+            ll->mapped[i] |= (uint8_t)(1u << index);
             continue;
-        if (weft_device->is_refused(inbox, ll->state.device))
+        }
+        if (!has_siblings(task) && weft_device->is_refused(&offer->inbox, ll->state.device))
             wefti_kernel_give_up(&ll->state, "an inbox cannot be mapped");
         return;
     }
-    ll->crowd = wefti_offers_crowd(meeting);
     ll->state.stage = STAGE_READY;
 }
 
@@ -152,14 +183,13 @@ static void ll_learn(weft_task_t *task)
     if (ll == NULL)
         return;
     ll->members = task->meeting.members;
-    if (ll->state.stage == STAGE_OFFERED)
-        map_inboxes(ll, &task->meeting);
+    if (ll->state.stage >= STAGE_OFFERED)
+        map_inboxes(ll, task);
     else if (ll->state.stage == WEFT_STAGE_NEW &&
-             (wefti_offers_crowd(&task->meeting) == 0 ||
-              weft_device->is_shared(wefti_exports_device(task->exports))))
+             (wefti_offers_crowd(&task->meeting) == 0 || weft_device->is_shared(ll->state.device)))
         wefti_kernel_give_up(&ll->state, "ranks take turns on a device");
     else if (ll->state.stage == WEFT_STAGE_NEW)
-        make_inbox(ll, wefti_exports_device(task->exports));
+        make_inbox(ll);
 }
 
 /* ---- blocks ---- */
@@ -198,11 +228,24 @@ static size_t row_bytes(int members)
     return (size_t)PART_BYTES / 2 / (size_t)members / LINES_BYTES * LINES_BYTES;
 }
 
+/* Has each member mapped the inboxes that the others offer? */
+static bool are_connected(const weft_meeting_t *meeting)
+{
+    for (int i = 0; i < meeting->members; i++) {
+        const weft_offer_t *offer = wefti_offer_of(meeting, i);
+        for (int j = 0; j < meeting->members; j++) {
+            if (!has_mapped(offer->mapped, j, wefti_offer_of(meeting, j)->inbox_index))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool ll_agrees(const weft_task_t *task)
 {
     shot_t shot;
-    return wefti_kernel_agrees(task, WEFT_METHOD_LL) && plan_shot(&task->meeting, &shot) &&
-           shot.most <= row_bytes(task->meeting.members) / 2;
+    return wefti_kernel_agrees(task, WEFT_METHOD_LL) && are_connected(&task->meeting) &&
+           plan_shot(&task->meeting, &shot) && shot.most <= row_bytes(task->meeting.members) / 2;
 }
 
 /* ---- the exchange ---- */
@@ -246,7 +289,8 @@ static void put_slices(const weft_meeting_t *meeting, const weft_export_t export
 static void put_rows(const ll_state_t *ll, const weft_meeting_t *meeting, weft_exchange_t *out)
 {
     for (int i = 0; i < meeting->members; i++) {
-        out->peer[i].outbox = row_in(ll->peers[i].address, meeting, meeting->member);
+        const weft_mapping_t *inbox = &ll->peers[i][wefti_offer_of(meeting, i)->inbox_index];
+        out->peer[i].outbox = row_in(inbox->address, meeting, meeting->member);
         out->peer[i].inbox = row_in(ll->inbox.memory, meeting, i);
     }
 }
@@ -264,7 +308,7 @@ static int ll_launch(const weft_kernel_state_t *state, const weft_task_t *task,
                                 .type = task->args.recv_type,
                                 .members = meeting->members,
                                 .member = meeting->member,
-                                .crowd = ll->crowd,
+                                .crowd = wefti_offers_crowd(meeting),
                                 .flag = wefti_watch_flag(meeting),
                                 .watch = ll_watch(state, meeting)};
     plan_shot(meeting, &shot);

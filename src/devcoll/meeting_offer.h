@@ -27,7 +27,9 @@ struct weft_offer {
     uint32_t rows[WEFT_SIDES];
     uint32_t has_data[WEFT_SIDES];
     weft_share_t share[WEFT_SIDES];
-    weft_share_t inbox; /* for method ll */
+    weft_share_t inbox; /* for method ll; this and the next two belong to ll.c */
+    uint32_t inbox_index;
+    uint8_t mapped[WEFT_EXCHANGE_MOST_MEMBERS];
     /* for method multicast: the object, offered by member 0 once it has joined */
     weft_multicast_share_t object;
     weft_export_row_t row[]; /* [rows[WEFT_GIVES] + rows[WEFT_GETS]] */

@@ -17,9 +17,14 @@
  *
  * Once all ranks are bound, this method does a meeting's call. A rank that cannot go on says
  * so in its offer, and the others give up as well.
+ *
+ * An object belongs to one device of each rank. Where ranks bring memory of other devices, too,
+ * each device of member 0 gets an object, which the devices join that the others bring when it is
+ * new; calls with other sets of devices are done by other methods.
  */
 #include "devcoll/kernel_method.h"
 
+#include "devcoll/comm_state.h"
 #include "devcoll/kernel_watch.h"
 #include "runtime/fd_mail.h"
 #include "base/config.h"
@@ -31,8 +36,9 @@ enum {
 };
 
 typedef struct multicast_state {
-    weft_kernel_state_t state; /* first */
-    weft_multicast_t *object;  /* NULL: not joined yet */
+    weft_kernel_state_t state;    /* first */
+    weft_multicast_t *object;     /* NULL: not joined yet */
+    weft_multicast_share_t share; /* as member 0 offers it */
 } multicast_state_t;
 
 static bool multicast_close(weft_kernel_state_t *state)
@@ -90,12 +96,9 @@ static bool multicast_possible(const weft_task_t *task)
 }
 
 /* Returns false if this rank has given up. */
-static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
+static bool enter_first_stage(weft_kernel_state_t *state)
 {
-    state->device = device;
-    if (weft_device->is_shared(device))
-        wefti_kernel_give_up(state, "another rank of this host works on the device, too");
-    else if (weft_device->can_multicast(device, NULL, NULL))
+    if (weft_device->can_multicast(state->device, NULL, NULL))
         state->stage = STAGE_ABLE;
     else
         wefti_kernel_give_up(state, "the device or its driver cannot");
@@ -105,19 +108,16 @@ static bool enter_first_stage(weft_kernel_state_t *state, weft_device_t *device)
 static bool multicast_offer(weft_task_t *task, weft_offer_t *offer)
 {
     multicast_state_t *its = (multicast_state_t *)wefti_kernel_offer(task, &multicast_kind, offer);
-    weft_device_t *device = wefti_exports_device(task->exports);
     uint32_t *stage = &offer->stage[WEFT_METHOD_MULTICAST];
-    if (its == NULL || device == NULL)
+    if (its == NULL)
         return false;
-    if (its->state.stage == WEFT_STAGE_NEW && !enter_first_stage(&its->state, device)) {
+    if (its->state.stage == WEFT_STAGE_NEW && !enter_first_stage(&its->state)) {
         *stage = WEFT_STAGE_NEVER;
         return false;
     }
-    if (!wefti_exports_are_on(task->exports, its->state.device))
-        return false;
     *stage = (uint32_t)its->state.stage;
     if (its->object != NULL)
-        offer->object = its->object->share;
+        offer->object = its->share;
     return its->state.stage == STAGE_BOUND &&
            weft_device->can_multicast(its->state.device, task->args.op, task->args.recv_type) &&
            wefti_kernel_hold(task);
@@ -131,20 +131,45 @@ static bool does_any_give_up(const weft_meeting_t *meeting)
     return is_said;
 }
 
-static bool are_all_at(const weft_meeting_t *meeting, uint32_t stage)
+static bool is_same_object(const weft_multicast_share_t *a, const weft_multicast_share_t *b)
 {
-    bool are_there = true;
-    for (int i = 0; i < meeting->members; i++)
-        are_there &= wefti_offer_of(meeting, i)->stage[WEFT_METHOD_MULTICAST] >= stage;
-    return are_there;
+    return a->owner == b->owner && a->ticket == b->ticket;
 }
 
-static void method_join_object(multicast_state_t *its, const weft_meeting_t *meeting)
+/* From JOINED on they must have joined the same object. */
+static bool are_all_at(const weft_meeting_t *meeting, uint32_t stage)
 {
+    const weft_offer_t *maker = wefti_offer_of(meeting, 0);
+    for (int i = 0; i < meeting->members; i++) {
+        const weft_offer_t *offer = wefti_offer_of(meeting, i);
+        if (offer->stage[WEFT_METHOD_MULTICAST] < stage ||
+            (stage >= STAGE_JOINED && !is_same_object(&offer->object, &maker->object)))
+            return false;
+    }
+    return true;
+}
+
+/* Has another device of this rank joined the object? */
+static bool has_joined(const multicast_state_t *newest, const weft_multicast_share_t *share)
+{
+    const weft_kernel_state_t *state = &newest->state;
+    for (; state != NULL; state = state->older) {
+        const multicast_state_t *its = (const multicast_state_t *)state;
+        if (its->object != NULL && is_same_object(&its->share, share))
+            return true;
+    }
+    return false;
+}
+
+static void method_join_object(multicast_state_t *its, const weft_task_t *task)
+{
+    const weft_meeting_t *meeting = &task->meeting;
     const weft_offer_t *maker = wefti_offer_of(meeting, 0);
     if (meeting->member == 0)
         its->object = weft_device->make_multicast(its->state.device, meeting->members);
-    else if (maker->stage[WEFT_METHOD_MULTICAST] >= STAGE_JOINED)
+    else if (maker->stage[WEFT_METHOD_MULTICAST] == STAGE_JOINED &&
+             !has_joined(wefti_comm_method_state(task->request.comm, WEFT_METHOD_MULTICAST),
+                         &maker->object))
         its->object = weft_device->join_multicast(its->state.device, &maker->object);
     else
         return;
@@ -155,6 +180,7 @@ static void method_join_object(multicast_state_t *its, const weft_meeting_t *mee
         wefti_kernel_refused(&its->state, "the driver refuses");
         return;
     }
+    its->share = meeting->member == 0 ? its->object->share : maker->object;
     wefti_kernel_got_memory(&its->state);
     its->state.stage = STAGE_JOINED;
 }
@@ -173,18 +199,17 @@ static void multicast_learn(weft_task_t *task)
 {
     const weft_meeting_t *meeting = &task->meeting;
     multicast_state_t *its = (multicast_state_t *)wefti_kernel_state(task, WEFT_METHOD_MULTICAST);
-    if (its == NULL || its->state.stage < STAGE_ABLE ||
-        its->state.device != wefti_exports_device(task->exports))
+    if (its == NULL || its->state.stage < STAGE_ABLE)
         return;
     int stage = its->state.stage;
-    if (does_any_give_up(meeting))
+    if (stage < STAGE_BOUND && does_any_give_up(meeting))
         wefti_kernel_give_up(&its->state, "another rank cannot");
     else if (stage == STAGE_ABLE && wefti_offers_crowd(meeting) != 1)
         wefti_kernel_give_up(&its->state, "ranks share a device");
     else if (stage == STAGE_ABLE && !wefti_kernel_has_room(&its->state))
         wefti_kernel_give_up(&its->state, "many communicators do so already");
     else if (stage == STAGE_ABLE && are_all_at(meeting, STAGE_ABLE))
-        method_join_object(its, meeting);
+        method_join_object(its, task);
     else if (stage == STAGE_JOINED && are_all_at(meeting, STAGE_JOINED))
         method_bind_memory(its);
 }
@@ -195,7 +220,8 @@ static bool multicast_agrees(const weft_task_t *task)
 {
     size_t most;
     return wefti_kernel_agrees(task, WEFT_METHOD_MULTICAST) &&
-           wefti_offers_measure(&task->meeting, &most) && most > 0;
+           are_all_at(&task->meeting, STAGE_BOUND) && wefti_offers_measure(&task->meeting, &most) &&
+           most > 0;
 }
 
 /* Does the call treat ranks apart? Then there is a portion for each. */

@@ -388,6 +388,19 @@ static bool must_copy(const weft_task_t *task, weft_side_t side)
     }
 }
 
+/* All that a rank exports is on one device, so that one kernel reaches it. Where its buffers are on
+ * two, the side with fewer bytes is exported as a copy on the other one's device: within a process
+ * only the program may give a device access to the memory of another one. */
+static bool bring_together(weft_export_t exports[WEFT_SIDES])
+{
+    weft_export_t *gives = &exports[WEFT_GIVES], *gets = &exports[WEFT_GETS];
+    if (gives->device == NULL || gets->device == NULL || gives->device == gets->device)
+        return true;
+    if (wefti_export_bytes(gives) <= wefti_export_bytes(gets))
+        return wefti_export_move(gives, gets->device);
+    return wefti_export_move(gets, gives->device);
+}
+
 static bool export_sides(weft_task_t *task)
 {
     for (int side = 0; side < WEFT_SIDES; side++) {
@@ -398,7 +411,7 @@ static bool export_sides(weft_task_t *task)
             return false;
         }
     }
-    if (wefti_offer_fits(task->exports))
+    if (bring_together(task->exports) && wefti_offer_fits(task->exports))
         return true;
     close_exports(task);
     return false;
@@ -417,7 +430,8 @@ void wefti_task_attend(weft_task_t *task)
         task->go_solo(task);
         return;
     }
-    if (!knows_operation(task, task->exports)) {
+    task->methods &= ~wefti_kernel_given_up(task);
+    if (task->methods == 0 || !knows_operation(task, task->exports)) {
         close_exports(task);
         task->go_solo(task);
         return;

@@ -2,10 +2,12 @@
 /*
  * Buffers of several kinds of memory for programs that otherwise know nothing of devices. The
  * variable TEST_MEMORY has a letter for each kind, which the buffers of a rank take in turn: H host
- * memory, D cuMemAlloc, E cuMemAlloc on the next device, M managed, P pinned, A from the device's
- * pool, V virtual memory in a larger arena, S the same over several mappings. If it is not set, all
- * buffers are host memory, and no driver is needed. The device memory of rank r is on device r
- * modulo the number of devices, and is filled and read through host memory.
+ * memory, D cuMemAlloc, E cuMemAlloc on the next device, F cuMemAlloc on a device half of all
+ * devices further on, M managed, P pinned, A from the device's pool, V virtual memory in a larger
+ * arena, S the same over several mappings. If it is not set, all buffers are host memory, and no
+ * driver is needed. The device memory of rank r is on device r modulo the number of devices, and is
+ * filled and read through host memory. So with E a rank's second device is the first one of the
+ * next rank, and with F it is its own if there are two devices a rank.
  */
 #ifndef TEST_MPI_MEMORY_KINDS_H
 #define TEST_MPI_MEMORY_KINDS_H
@@ -23,7 +25,7 @@ typedef unsigned long long memory_address_t; /* CUdeviceptr */
 static struct {
     const char *kinds;
     int rank, next, devices;
-    void *context, *next_context; /* next_context: of the next device; NULL: not needed yet */
+    void *context, *other_context; /* other_context: for E or F; NULL: not needed yet */
     int (*init)(unsigned flags), (*device_count)(int *out), (*device)(int *out, int ordinal);
     int (*retain)(void **context_out, int device), (*set_current)(void *context);
     int (*alloc)(memory_address_t *out, size_t bytes), (*free)(memory_address_t address);
@@ -97,6 +99,13 @@ static inline void memory_enter(void)
         memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
 }
 
+/* Until memory_enter(): work on buffers of this kind. */
+static inline void memory_visit(char kind)
+{
+    if (kind == 'E' || kind == 'F')
+        memory_must(memory.set_current(memory.other_context), "cuCtxSetCurrent");
+}
+
 /* The kind of the next buffer. */
 static inline char memory_next_kind(void)
 {
@@ -105,14 +114,14 @@ static inline char memory_next_kind(void)
                : memory.kinds[(memory.next++ + memory.rank) % (int)strlen(memory.kinds)];
 }
 
-static inline memory_address_t memory_take_on_next(size_t bytes)
+static inline memory_address_t memory_take_on_other(size_t bytes, int distance)
 {
     memory_address_t address;
     int device;
-    memory_must(memory.device(&device, (memory.rank + 1) % memory.devices), "cuDeviceGet");
-    if (memory.next_context == NULL)
-        memory_must(memory.retain(&memory.next_context, device), "cuDevicePrimaryCtxRetain");
-    memory_must(memory.set_current(memory.next_context), "cuCtxSetCurrent");
+    memory_must(memory.device(&device, (memory.rank + distance) % memory.devices), "cuDeviceGet");
+    if (memory.other_context == NULL)
+        memory_must(memory.retain(&memory.other_context, device), "cuDevicePrimaryCtxRetain");
+    memory_must(memory.set_current(memory.other_context), "cuCtxSetCurrent");
     memory_must(memory.alloc(&address, bytes), "cuMemAlloc");
     memory_must(memory.set_current(memory.context), "cuCtxSetCurrent");
     return address;
@@ -127,7 +136,8 @@ static inline void *memory_take(char kind, size_t bytes)
         memory_must(memory.alloc(&address, bytes), "cuMemAlloc");
         break;
     case 'E':
-        address = memory_take_on_next(bytes);
+    case 'F':
+        address = memory_take_on_other(bytes, kind == 'E' ? 1 : memory.devices / 2);
         break;
     case 'M':
         memory_must(memory.alloc_managed(&address, bytes, 1), "cuMemAllocManaged");
@@ -166,23 +176,29 @@ static inline int memory_is_device(char kind)
     return kind != 'H' && kind != 'P';
 }
 
-/* Copy host memory to a buffer, and back; complete when they return. */
+/* Copy host memory to a buffer, and back; complete when they return. Work on a buffer is done on
+ * its own device. */
 static inline void memory_put(char kind, void *to, const void *from, size_t bytes)
 {
     if (!memory_is_device(kind)) {
         memcpy(to, from, bytes);
         return;
     }
+    memory_visit(kind);
     memory_must(memory.put((memory_address_t)(uintptr_t)to, from, bytes), "cuMemcpyHtoD");
     memory_must(memory.synchronize(), "cuCtxSynchronize");
+    memory_enter();
 }
 
 static inline void memory_get(char kind, void *to, const void *from, size_t bytes)
 {
-    if (memory_is_device(kind))
-        memory_must(memory.get(to, (memory_address_t)(uintptr_t)from, bytes), "cuMemcpyDtoH");
-    else
+    if (!memory_is_device(kind)) {
         memcpy(to, from, bytes);
+        return;
+    }
+    memory_visit(kind);
+    memory_must(memory.get(to, (memory_address_t)(uintptr_t)from, bytes), "cuMemcpyDtoH");
+    memory_enter();
 }
 
 #endif
