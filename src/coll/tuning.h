@@ -57,7 +57,7 @@ typedef struct weft_method_choice {
 } weft_method_choice_t;
 
 /** The method of the first row "device" that fits, among those of the set `possible` (1 << index).
- * `bytes` are those of one rank's buffers, as in the table. */
+ * `bytes` has the meaning of the table's column. */
 weft_method_choice_t weft_tuning_choose_method(weft_coll_t coll, int ranks, size_t bytes,
                                                unsigned possible);
 

@@ -10,6 +10,7 @@
 #include "devcoll/host_run.h"
 #include "coll/device_calls.h"
 #include "coll/failure.h"
+#include "coll/plan_cache.h"
 #include "pt2pt/pt2pt.h"
 #include "base/fail.h"
 #include "base/pool.h"
@@ -89,15 +90,28 @@ void wefti_task_copy(weft_task_t *task, const weft_elements_t *from, const weft_
     wefti_task_watch(task, err, send);
 }
 
+/* Of one rank's blocks, in the mean. */
+static size_t block_bytes(const weft_regions_t *regions)
+{
+    ptrdiff_t low, high;
+    return wefti_regions_span(regions, &low, &high) ? (size_t)(high - low) / (size_t)regions->count
+                                                    : 0;
+}
+
+/* What the table calls bytes. Where no rank knows the blocks of all others that is 0, which says
+ * nothing about a method: then a rank takes its own blocks, of the side where they are longer. */
+static size_t table_bytes(const weft_task_t *task)
+{
+    size_t bytes = task->args.inter == NULL ? weft_coll_bytes(task->coll, &task->args) : 0;
+    size_t given = block_bytes(&task->sides[WEFT_GIVES]);
+    size_t got = block_bytes(&task->sides[WEFT_GETS]);
+    return bytes > 0 ? bytes : given > got ? given : got;
+}
+
 weft_method_index_t wefti_task_choose(const weft_task_t *task, unsigned possible)
 {
-    size_t bytes = 0;
-    for (int i = 0; i < WEFT_SIDES; i++) {
-        ptrdiff_t low, high;
-        if (wefti_regions_span(&task->sides[i], &low, &high))
-            bytes += (size_t)(high - low);
-    }
-    return weft_device_method_choose(task->coll, task->args.comm->size, bytes, possible, NULL);
+    return weft_device_method_choose(task->coll, task->args.comm->size, table_bytes(task), possible,
+                                     NULL);
 }
 
 int wefti_task_create(weft_coll_t coll, const weft_coll_args_t *args, weft_task_t **out)

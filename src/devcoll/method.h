@@ -93,7 +93,7 @@ extern const weft_device_method_t wefti_multicast_method, wefti_ll_method, wefti
 
 /** The method that the tuning table chooses from a set of methods, of which WEFT_METHOD_STAGED
  * should be one. *line_out, if not NULL, gets the line of the table, or 0 if none fitted. `bytes`
- * are those of one rank's buffers. */
+ * are what the table calls so: one rank's contribution, mostly. */
 weft_method_index_t weft_device_method_choose(weft_coll_t coll, int ranks, size_t bytes,
                                               unsigned possible, int *line_out);
 

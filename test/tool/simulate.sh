@@ -50,6 +50,11 @@ prints 'line [0-9]+ of the built-in' --explain bcast 16 64K
 prints 'one host, each on a device: +ll: line [0-9]+' --explain allreduce 8 64K device
 prints 'one host, multicast on devices: +multicast: line [0-9]+' --explain allreduce 8 64M device
 prints 'one host, multicast on devices: +ll: line [0-9]+' --explain allreduce 8 64K device
+# what one rank contributes counts, whether the buffers are two or one
+prints 'one host, multicast on devices: +multicast: line [0-9]+' --explain allreduce 8 2M device
+prints 'one host, multicast on devices: +direct: line [0-9]+' --explain allreduce 8 1M device
+prints 'one host, multicast on devices: +ll: line [0-9]+' --explain allreduce 8 1023K device
+prints "an operation of the user's: +staged: line [0-9]+" --explain bcast 8 20K device
 for coll in bcast allgather allgatherv reduce reduce_scatter reduce_scatter_block; do
     prints 'one host, multicast on devices: +multicast: line [0-9]+' --explain $coll 8 4M device
 done
