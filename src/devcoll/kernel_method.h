@@ -28,12 +28,12 @@ typedef struct weft_kernel_kind {
     weft_method_index_t method;
     const char *what;   /* the method in words, for the log */
     size_t state_bytes; /* the size of its state, whose first member is a weft_kernel_state_t */
-    int most;           /* how many communicators of a process may have memory at a time */
+    int most;           /* how many of its states may have memory at a time in a process */
     int tries_most;     /* after this many refusals by the driver the rank gives up */
     /* The memory may go as soon as this rank has given up, as no other rank depends on it. */
     bool closes_early;
 
-    /** Release the memory. Returns true if another communicator may take its place. */
+    /** Release the memory. Returns true if another state may take its place. */
     bool (*close)(weft_kernel_state_t *state);
 
     /** The two words by which the host and the kernel of this meeting signal each other
@@ -44,10 +44,10 @@ typedef struct weft_kernel_kind {
     int (*launch)(const weft_kernel_state_t *state, const weft_task_t *task,
                   weft_queue_t **queue_out);
 
-    int count; /* communicators that have memory */
+    int count; /* states that have memory */
 } weft_kernel_kind_t;
 
-/** What a communicator keeps for such a method. */
+/** What a communicator keeps for such a method and a device. */
 struct weft_kernel_state {
     weft_kernel_kind_t *kind;
     int stage; /* a weft_kernel_stage_t, or one of the method's own */
@@ -92,7 +92,7 @@ weft_kernel_state_t *wefti_kernel_state(const weft_task_t *task, weft_method_ind
 /** Are all members ready for the same call? */
 bool wefti_kernel_agrees(const weft_task_t *task, weft_method_index_t method);
 
-/** May one more communicator have memory? */
+/** May one more state have memory? */
 bool wefti_kernel_has_room(const weft_kernel_state_t *state);
 
 /** Note that the state has memory. */

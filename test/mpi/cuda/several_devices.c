@@ -8,6 +8,7 @@
  * checked. More arguments: numbers of elements.
  */
 #include "expect.h"
+#include "nccl_comm.h"
 #include "stream_comm.h"
 
 #include <dlfcn.h>
@@ -410,6 +411,32 @@ static void check_all_kernels(void)
     }
 }
 
+/* A communicator of NCCL on each device, and operations of both under way. */
+static void use_nccl(void)
+{
+    static nccl_comm_t comms[DEVICES];
+    static const layout_t layout[DEVICES] = {{"000", "000", NONE}, {"111", "111", NONE}};
+    static const call_t call = {"ncclAllReduce", NULL, true, false, NONE, false};
+    want_sums(0, size - 1);
+    for (int i = 0; i < DEVICES; i++) {
+        put('0' + (char)i, ins[i], sent);
+        put('0' + (char)i, outs[i], sent);
+        comms[i] = nccl_comm_of(MPI_COMM_WORLD, streams[i].stream);
+    }
+    for (int i = 0; i < DEVICES; i++)
+        NCCL(ncclAllReduce(ins[i], outs[i], (size_t)count, ncclInt32, ncclSum, comms[i].nccl,
+                           comms[i].stream));
+    for (int i = count; i < size * count; i++)
+        wanted[i] = sent[i];
+    for (int i = 0; i < DEVICES; i++) {
+        at = layout[i].even, out = outs[i];
+        CU(cuStreamSynchronize(streams[i].stream));
+        compare(&layout[i], &call);
+        nccl_expect_no_error(&comms[i]);
+        NCCL(ncclCommDestroy(comms[i].nccl));
+    }
+}
+
 static void check_count(bool by_kernels)
 {
     sent = malloc(total_bytes()), wanted = malloc(total_bytes());
@@ -418,6 +445,7 @@ static void check_count(bool by_kernels)
     run_all();
     if (by_kernels)
         check_all_kernels();
+    use_nccl();
     MPI_Barrier(MPI_COMM_WORLD);
     for (int place = 0; place <= DEVICES; place++)
         give(place, ins[place]), give(place, outs[place]);
