@@ -34,6 +34,14 @@ static bool direct_agrees(const weft_task_t *task)
     return wefti_offers_are_ready(&task->meeting, WEFT_METHOD_DIRECT);
 }
 
+static void end_part(weft_task_t *task, weft_meeting_part_t part)
+{
+    if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_WORKING, &part))
+        weft_meeting_decide(&task->meeting, part == WEFT_PART_DONE        ? WEFT_MEETING_DONE
+                                            : part == WEFT_PART_NOT_BEGUN ? WEFT_MEETING_OFF
+                                                                          : WEFT_MEETING_FAILED);
+}
+
 /* This rank has done all the work, or its part of it, or has failed. */
 static void direct_end(weft_task_t *task, int err)
 {
@@ -44,8 +52,8 @@ static void direct_end(weft_task_t *task, int err)
                                             : err == MPI_ERR_UNSUPPORTED_OPERATION
                                                 ? WEFT_MEETING_OFF
                                                 : WEFT_MEETING_FAILED);
-    else if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_WORKING, &is_good))
-        weft_meeting_decide(&task->meeting, is_good ? WEFT_MEETING_DONE : WEFT_MEETING_FAILED);
+    else
+        end_part(task, is_good ? WEFT_PART_DONE : WEFT_PART_FAILED);
 }
 
 void wefti_direct_do_part(weft_task_t *task)
@@ -79,7 +87,10 @@ static int map_exports(weft_task_t *task)
 static void direct_begin(weft_task_t *task)
 {
     if (wefti_direct_is_shared(&task->meeting)) {
-        weft_meeting_decide(&task->meeting, WEFT_MEETING_SHARED);
+        bool may_repeat = wefti_direct_keeps_operands(&task->meeting) &&
+                          weft_meeting_has_all_begun(&task->meeting);
+        weft_meeting_decide(&task->meeting,
+                            may_repeat ? WEFT_MEETING_WORKING : WEFT_MEETING_SHARED);
         return;
     }
     int err = map_exports(task);
@@ -91,18 +102,36 @@ static void direct_begin(weft_task_t *task)
         direct_end(task, err);
 }
 
-/* No rank writes before all have mapped everything, since until then a rank can still go on
- * solo. */
+/* No rank writes before all have mapped everything: if one cannot, all go on solo, with operands
+ * that must still be there. */
 void wefti_direct_prepare(weft_task_t *task)
 {
     task->method = WEFT_METHOD_DIRECT;
     task->is_shared = true;
     int err = map_exports(task);
-    bool is_good = err == MPI_SUCCESS;
+    weft_meeting_part_t part = err == MPI_SUCCESS ? WEFT_PART_DONE : WEFT_PART_NOT_BEGUN;
     if (err == MPI_ERR_PENDING)
         task->seen = WEFT_MEETING_GATHERED;
-    else if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_SHARED, &is_good))
-        weft_meeting_decide(&task->meeting, is_good ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
+    else if (weft_meeting_part_done(&task->meeting, WEFT_MEETING_SHARED, &part))
+        weft_meeting_decide(&task->meeting,
+                            part == WEFT_PART_DONE ? WEFT_MEETING_WORKING : WEFT_MEETING_OFF);
+}
+
+/* Where no result lies on an operand this saves a round: if a rank cannot map everything, the
+ * others hear of it when all have worked. Then all go on solo, and write the results again. */
+void wefti_direct_map_and_work(weft_task_t *task)
+{
+    task->method = WEFT_METHOD_DIRECT;
+    task->is_shared = true;
+    int err = map_exports(task);
+    if (err == MPI_ERR_PENDING) {
+        task->seen = WEFT_MEETING_GATHERED;
+    } else if (err == MPI_SUCCESS) {
+        wefti_direct_do_part(task);
+    } else {
+        wefti_direct_unmap(&task->work);
+        end_part(task, WEFT_PART_NOT_BEGUN);
+    }
 }
 
 const weft_device_method_t wefti_direct_method = {

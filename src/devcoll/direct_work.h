@@ -28,6 +28,10 @@ typedef struct weft_direct_work {
  * offers must be there. */
 bool wefti_direct_is_shared(const weft_meeting_t *meeting);
 
+/** Are all operands still there when the results have been written? They may not be where a member
+ * works in place. All offers must be there. */
+bool wefti_direct_keeps_operands(const weft_meeting_t *meeting);
+
 /**
  * Map what all have exported. wefti_direct_unmap() must follow, also after an error.
  * device   where to work; NULL: on a device that has some of the data

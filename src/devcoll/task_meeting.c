@@ -176,6 +176,8 @@ static bool lead_meeting(weft_task_t *task)
 /* Methods at the end of the array need the least, so they get their memory first. */
 static void learn_methods(weft_task_t *task)
 {
+    if (task->fetch_until_ns != 0) /* the work is begun again */
+        return;
     for (int i = WEFT_METHODS - 1; i >= 0; i--) {
         if ((task->methods & 1u << i) != 0 && weft_device_methods[i]->learn != NULL)
             weft_device_methods[i]->learn(task);
@@ -259,6 +261,20 @@ static bool try_again(weft_task_t *task)
     return true;
 }
 
+/* Returns false if it has to be done again. */
+static bool work(weft_task_t *task)
+{
+    if (wefti_task_has_lost(task)) {
+        weft_meeting_refrain(&task->meeting);
+    } else if (task->work.mappings != NULL) {
+        wefti_direct_do_part(task);
+    } else {
+        learn_methods(task);
+        wefti_direct_map_and_work(task);
+    }
+    return task->seen == WEFT_MEETING_WORKING;
+}
+
 /* Acts on the meeting's new state; returns false if there was nothing to do for this rank, or it
  * has to be done again. */
 static bool follow(weft_task_t *task, weft_meeting_state_t state)
@@ -274,16 +290,11 @@ static bool follow(weft_task_t *task, weft_meeting_state_t state)
         wefti_method_begin(task);
         break;
     case WEFT_MEETING_SHARED:
-        if (task->fetch_until_ns == 0)
-            learn_methods(task);
+        learn_methods(task);
         wefti_direct_prepare(task);
         return task->seen == state;
     case WEFT_MEETING_WORKING:
-        if (wefti_task_has_lost(task))
-            weft_meeting_refrain(&task->meeting);
-        else
-            wefti_direct_do_part(task);
-        break;
+        return work(task);
     default:
         conclude(task, state);
     }

@@ -128,4 +128,7 @@ void wefti_direct_prepare(weft_task_t *task);
 /** All have mapped everything (WEFT_MEETING_WORKING): do this rank's part. */
 void wefti_direct_do_part(weft_task_t *task);
 
+/** Both at once (WEFT_MEETING_WORKING, without SHARED). */
+void wefti_direct_map_and_work(weft_task_t *task);
+
 #endif

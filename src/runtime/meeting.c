@@ -13,9 +13,9 @@ enum {
 };
 
 typedef struct slot {
-    _Alignas(LINE) atomic_ullong word; /* of count_t */
-    atomic_uint parts_done, parts_failed;
-    atomic_uint deputy; /* HANDED: the member that should decide */
+    _Alignas(LINE) atomic_ullong word;  /* of count_t */
+    atomic_uint parts_done, worst_part; /* worst_part: a weft_meeting_part_t */
+    atomic_uint deputy;                 /* HANDED: the member that should decide */
 } slot_t;
 
 /* How far a member is in the meeting of a slot. */
@@ -33,6 +33,7 @@ struct weft_board {
     atomic_uint patience_us;
     atomic_uint skip, skip_until; /* meetings to leave out; number of the next one to hold */
     atomic_uint last_full;   /* number + 1 of the last meeting to which all came in time; 0: none */
+    atomic_uint has_missed;  /* a member could not begin its part once */
     atomic_uint worker;      /* 1 + the member that last worked for all; 0: none */
     atomic_uint pause, vain; /* meetings that are not handed, and deputies that did not come */
     slot_t slots[WEFT_MEETINGS];
@@ -140,6 +141,7 @@ static void clear(weft_board_t *board)
     atomic_store(&board->skip, 0);
     atomic_store(&board->skip_until, 0);
     atomic_store(&board->last_full, 0);
+    atomic_store(&board->has_missed, 0);
     atomic_store(&board->worker, 0);
     atomic_store(&board->pause, 0);
     atomic_store(&board->vain, 0);
@@ -296,7 +298,7 @@ weft_meeting_state_t weft_meeting_arrive(const weft_meeting_t *meeting)
     } while (!atomic_compare_exchange_weak(&slot->word, &word, meeting_pack_call(&count)));
     if (count.state == WEFT_MEETING_GATHERED) {
         atomic_store(&slot->parts_done, 0);
-        atomic_store(&slot->parts_failed, 0);
+        atomic_store(&slot->worst_part, WEFT_PART_DONE);
     } else {
         atomic_store(mark_of(meeting, meeting->member), MARK_RESTS);
     }
@@ -427,19 +429,34 @@ void weft_meeting_refrain(const weft_meeting_t *meeting)
     atomic_store(mark_of(meeting, meeting->member), MARK_WORKED);
 }
 
+static void note_part(slot_t *slot, weft_meeting_part_t part)
+{
+    unsigned worst = atomic_load(&slot->worst_part);
+    while (worst < (unsigned)part &&
+           !atomic_compare_exchange_weak(&slot->worst_part, &worst, (unsigned)part))
+        continue;
+}
+
+/* The parts of WORKING are counted from 0 again: none is over before the last one of SHARED. */
 bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
-                            bool *is_good)
+                            weft_meeting_part_t *part)
 {
     slot_t *slot = slot_of_member(meeting);
+    note_part(slot, *part);
     if (during == WEFT_MEETING_WORKING)
         atomic_store(mark_of(meeting, meeting->member), MARK_WORKED);
-    if (!*is_good)
-        atomic_fetch_add(&slot->parts_failed, 1);
-    unsigned rounds = during == WEFT_MEETING_WORKING ? 2 : 1;
-    bool is_last =
-        atomic_fetch_add(&slot->parts_done, 1) + 1 == rounds * (unsigned)meeting->members;
-    *is_good = atomic_load(&slot->parts_failed) == 0;
-    return is_last;
+    if (atomic_fetch_add(&slot->parts_done, 1) + 1 < (unsigned)meeting->members)
+        return false;
+    atomic_store(&slot->parts_done, 0);
+    *part = (weft_meeting_part_t)atomic_load(&slot->worst_part);
+    if (*part == WEFT_PART_NOT_BEGUN)
+        atomic_store(&meeting->board->has_missed, 1);
+    return true;
+}
+
+bool weft_meeting_has_all_begun(const weft_meeting_t *meeting)
+{
+    return atomic_load_explicit(&meeting->board->has_missed, memory_order_relaxed) == 0;
 }
 
 /* ---- a member has died ---- */
@@ -483,13 +500,14 @@ int weft_meeting_lacking(const weft_meeting_t *meeting)
 
 void weft_meeting_fail(const weft_meeting_t *meeting)
 {
-    atomic_fetch_add(&slot_of_member(meeting)->parts_failed, 1);
+    note_part(slot_of_member(meeting), WEFT_PART_FAILED);
     wake_members(meeting);
 }
 
 bool weft_meeting_has_failed(const weft_meeting_t *meeting)
 {
-    return atomic_load_explicit(&slot_of_member(meeting)->parts_failed, memory_order_acquire) != 0;
+    return atomic_load_explicit(&slot_of_member(meeting)->worst_part, memory_order_acquire) ==
+           WEFT_PART_FAILED;
 }
 
 void weft_meeting_leave(const weft_meeting_t *meeting)

@@ -11,7 +11,8 @@
  *
  *   arrive ----> OPEN ---- the last rank arrives ---> GATHERED --------------------------> DONE
  *                 |                                     | | '--> SHARED ----> WORKING --> or FAILED
- *                 |                                     | '----------'-> OFF
+ *                 |                                     | |----------'-> OFF
+ *                 |                                     | '--> WORKING --> DONE, FAILED or OFF
  *                 '------ a rank gives up -------> OFF  '--> AGREED
  *
  * Where processes take turns on a device, each change of turns takes longer than most collectives.
@@ -50,7 +51,7 @@ typedef enum weft_meeting_state {
     WEFT_MEETING_HANDED,   /* as GATHERED, but another member should decide */
     WEFT_MEETING_GATHERED, /* all offers are there; the rank that came last decides */
     WEFT_MEETING_SHARED,   /* all members prepare to do a part of the work each */
-    WEFT_MEETING_WORKING,  /* all members do their parts */
+    WEFT_MEETING_WORKING,  /* all members do their parts; without SHARED they prepare here */
     WEFT_MEETING_DONE,
     WEFT_MEETING_FAILED,
     WEFT_MEETING_OFF, /* each rank goes on without the others */
@@ -143,10 +144,20 @@ bool weft_meeting_take(const weft_meeting_t *meeting);
 /** The member that came last sees that the deputy has taken the decision. */
 void weft_meeting_rest(const weft_meeting_t *meeting);
 
+/** How a member's part has ended; the greatest counts for all of them. */
+typedef enum weft_meeting_part {
+    WEFT_PART_DONE,
+    WEFT_PART_NOT_BEGUN, /* the member cannot do it, but can go on without the others */
+    WEFT_PART_FAILED,
+} weft_meeting_part_t;
+
 /** This member's part of what `during` (SHARED or WORKING) stands for is over. True for the last
- * member, which decides; *is_good becomes false if any part failed. */
+ * member, which decides; *part is then that of all. */
 bool weft_meeting_part_done(const weft_meeting_t *meeting, weft_meeting_state_t during,
-                            bool *is_good);
+                            weft_meeting_part_t *part);
+
+/** Have all members been able to begin their parts so far, on this board? */
+bool weft_meeting_has_all_begun(const weft_meeting_t *meeting);
 
 /** In WORKING, instead of this member's part: it will not do it, since a member has died. */
 void weft_meeting_refrain(const weft_meeting_t *meeting);

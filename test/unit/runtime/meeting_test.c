@@ -319,7 +319,7 @@ static void a_kernel_may_be_lacking(void **state)
 static void a_part_may_be_missing(void **state)
 {
     (void)state;
-    bool is_good = true;
+    weft_meeting_part_t part = WEFT_PART_DONE;
     weft_meeting_t meetings[RANKS];
     weft_board_t *board = weft_board_claim(CONTEXT, 0);
     gather(board, 0, 0, meetings);
@@ -333,7 +333,7 @@ static void a_part_may_be_missing(void **state)
             continue;
         assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_WORKING);
         if (i % 2 == 0)
-            weft_meeting_part_done(&meetings[i], WEFT_MEETING_WORKING, &is_good);
+            weft_meeting_part_done(&meetings[i], WEFT_MEETING_WORKING, &part);
         else
             weft_meeting_refrain(&meetings[i]);
     }
@@ -341,6 +341,36 @@ static void a_part_may_be_missing(void **state)
     gather(board, 2, 0, meetings);
     weft_meeting_decide(&meetings[0], WEFT_MEETING_AGREED);
     assert_int_equal(abandon(&meetings[0]), WEFT_MEETING_AGREED);
+    weft_board_release(board);
+}
+
+/* Parts of one round or of two: the last member hears of the worst. A member that could not begin
+ * is remembered on the board. */
+static void the_worst_part_counts(void **state)
+{
+    (void)state;
+    static const weft_meeting_part_t all[][2] = {{WEFT_PART_DONE, WEFT_PART_DONE},
+                                                 {WEFT_PART_FAILED, WEFT_PART_NOT_BEGUN},
+                                                 {WEFT_PART_NOT_BEGUN, WEFT_PART_DONE}};
+    weft_meeting_t meetings[RANKS];
+    weft_board_t *board = weft_board_claim(CONTEXT, 0);
+    for (uint32_t number = 0; number < 6; number++) {
+        const weft_meeting_part_t *its = all[number / 2];
+        gather(board, number, 0, meetings);
+        for (int round = (int)(number % 2); round < 2; round++) {
+            weft_meeting_state_t during = round == 0 ? WEFT_MEETING_SHARED : WEFT_MEETING_WORKING;
+            weft_meeting_decide(&meetings[0], during);
+            for (int i = 0; i < RANKS; i++) {
+                bool is_last = i == RANKS - 1;
+                weft_meeting_part_t part = round == 0 ? WEFT_PART_DONE : its[is_last];
+                assert_int_equal(weft_meeting_part_done(&meetings[i], during, &part), is_last);
+                assert_int_equal(part, round == 0 ? WEFT_PART_DONE : its[0]);
+            }
+        }
+        assert_int_equal(weft_meeting_has_all_begun(&meetings[0]), number < 4);
+        for (int i = 0; i < RANKS; i++)
+            weft_meeting_leave(&meetings[i]);
+    }
     weft_board_release(board);
 }
 
@@ -385,7 +415,9 @@ static weft_meeting_state_t attend(weft_board_t *board, uint32_t number, int mem
         for (int i = 0; i < RANKS; i++)
             is_right &=
                 *(uint32_t *)weft_meeting_offer(&meeting, i) == number * RANKS + (uint32_t)i;
-        weft_meeting_decide(&meeting, is_right ? WEFT_MEETING_SHARED : WEFT_MEETING_FAILED);
+        weft_meeting_decide(&meeting, !is_right         ? WEFT_MEETING_FAILED
+                                      : number % 3 == 0 ? WEFT_MEETING_WORKING
+                                                        : WEFT_MEETING_SHARED);
     }
     while ((now = weft_meeting_look(&meeting)) == WEFT_MEETING_OPEN ||
            now == WEFT_MEETING_GATHERED) {
@@ -393,11 +425,14 @@ static weft_meeting_state_t attend(weft_board_t *board, uint32_t number, int mem
             weft_meeting_give_up(&meeting);
         sched_yield();
     }
-    for (weft_meeting_state_t during = WEFT_MEETING_SHARED;
-         during <= WEFT_MEETING_WORKING && now == during; during++) {
-        bool is_good = true;
-        if (weft_meeting_part_done(&meeting, during, &is_good))
-            weft_meeting_decide(&meeting, is_good ? during + 1 : WEFT_MEETING_FAILED);
+    for (weft_meeting_state_t during = WEFT_MEETING_SHARED; during <= WEFT_MEETING_WORKING;
+         during++) {
+        if (now != during)
+            continue;
+        weft_meeting_part_t part = WEFT_PART_DONE;
+        if (weft_meeting_part_done(&meeting, during, &part))
+            weft_meeting_decide(&meeting,
+                                part == WEFT_PART_DONE ? during + 1 : WEFT_MEETING_FAILED);
         while ((now = weft_meeting_look(&meeting)) == during)
             sched_yield();
     }
@@ -456,6 +491,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(boards_are_given_back, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(the_last_may_die, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(a_part_may_be_missing, open_boards, close_boards),
+        cmocka_unit_test_setup_teardown(the_worst_part_counts, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(a_kernel_may_be_lacking, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(boards_of_the_dead_are_released, open_boards, close_boards),
         cmocka_unit_test_setup_teardown(all_agree, open_boards, close_boards),
