@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a job with a time limit, and describes the machine: for compare and gpu-run."""
 import collections
+import contextlib
 import json
 import os
 import platform
@@ -51,6 +52,18 @@ def stop(job):
         except subprocess.TimeoutExpired:
             continue
     return "", ""
+
+
+@contextlib.contextmanager
+def strangers(count):
+    """Beside so many processes that compute, as those of other users would."""
+    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for stranger in started:
+            stranger.kill()
+            stranger.wait()
 
 
 def run(command, environment, limit_s):

@@ -110,7 +110,9 @@ def missing_rows(data, section):
 
 def section_title(data, section):
     hosts = data["settings"].get("hosts", 1)
-    return f"{section.ranks} ranks" + (f" on {hosts} hosts" if hosts > 1 else "") + f", cores {section.mode}"
+    strangers = data["settings"].get("beside", 0)
+    return (f"{section.ranks} ranks" + (f" on {hosts} hosts" if hosts > 1 else "") + (f" beside {strangers} strangers" if strangers else "")
+            + f", cores {section.mode}")
 
 
 def section_text(data, section):
@@ -136,7 +138,9 @@ def table(data):
     yield f"# Weft {data['commit']} and other MPI libraries, {data['date']}\n"
     yield (f"{machine['cpu']}, {machine['cores']} {'virtual ' if machine['is_virtual'] else ''}cores, "
            f"{machine['memory_GiB']} GiB, Linux {machine['kernel']}, {machine['system']}.")
-    is_on_hosts = settings.get("hosts", 1) > 1
+    is_on_hosts, strangers = settings.get("hosts", 1) > 1, settings.get("beside", 0)
+    if strangers:
+        yield f"Beside {strangers} processes that compute, each in a session of its own."
     yield (f"Median (least..greatest) of up to {settings['repetitions']} interleaved repetitions; "
            + ("TCP between hosts that are network namespaces of one machine, joined by a bridge (MTU 1500), and take its cores in turns."
               if is_on_hosts else
@@ -148,7 +152,7 @@ def table(data):
            f"below {near:g} ns, else far. {mixed} of {len(data['runs'])} runs saw a change and are left out.")
     for section in found:
         yield from section_text(data, section)
-    if not is_on_hosts:
+    if not is_on_hosts and not strangers:
         yield from targets.lines(data, mode_of, cost)
         yield from targets.consistency(data, mode_of)
     if data.get("limits"):
