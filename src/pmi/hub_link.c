@@ -12,13 +12,13 @@
 #include "base/fail.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "mpi.h"
 
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -200,8 +200,6 @@ static void prepare_once(void)
 
 int wefti_hub_link_open(int fd)
 {
-    sigset_t all, old;
-    pthread_attr_t attributes;
     prepare_once();
     hub_link.stream = (hub_stream_t){.fd = fd};
     hub_link.may_end = true; /* until the rank has joined */
@@ -209,13 +207,7 @@ int wefti_hub_link_open(int fd)
     /* Who is started again when it ends needs no start in which another one is missing. */
     hub_link.can_go_on = weft_config.RECOVERY && !weft_config.REJOIN;
     hub_link.speaker = (wefti_hub_speaker_t){0};
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the program's */
-    int error = pthread_create(&hub_link.thread, &attributes, listen_to_hub, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
+    int error = weft_thread_start(NULL, STACK_BYTES, listen_to_hub, &hub_link.thread);
     if (error == 0)
         return MPI_SUCCESS;
     wefti_hub_stream_close(&hub_link.stream);

@@ -10,12 +10,12 @@
 #include "base/memory.h"
 #include "base/peer_user.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "mpi.h"
 
 #include <endian.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -466,20 +466,6 @@ static bool allocate_hub(size_t size)
            wefti_hub.fds != NULL && wefti_hub_open_values();
 }
 
-static bool start_thread(void)
-{
-    sigset_t all, old;
-    pthread_attr_t attributes;
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the program's */
-    int error = pthread_create(&thread, &attributes, serve, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
-    return error == 0;
-}
-
 int wefti_hub_start(const weft_hub_plan_t *plan, int listener, int own_fd)
 {
     hub_client_t *self = weft_alloc_zeroed(1, sizeof(*self));
@@ -496,7 +482,7 @@ int wefti_hub_start(const weft_hub_plan_t *plan, int listener, int own_fd)
     if (has_room) {
         self->stream.fd = own_fd;
         wefti_hub_enter(self, 0);
-        if (start_thread())
+        if (weft_thread_start(NULL, STACK_BYTES, serve, &thread) == 0)
             return MPI_SUCCESS;
     } else {
         close(own_fd);

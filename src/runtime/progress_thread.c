@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "runtime/progress_thread.h"
 
 #include "runtime/lock.h"
 #include "runtime/progress.h"
 #include "base/futex.h"
 #include "base/log.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -103,22 +102,16 @@ static void *progress_thread_run(void *unused)
 
 /* ---- begin and end ---- */
 
-/* The thread blocks all signals, so that the program's threads handle them. */
 void weft_progress_thread_open(void)
 {
-    sigset_t all, before;
     atomic_store(&is_ending, false);
     atomic_store(&under_way, 0);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, progress_thread_run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = weft_thread_start("weft-progress", 0, progress_thread_run, &thread);
     if (error != 0) {
         WEFT_LOG(WEFT_WARN, "progress", "WEFT_PROGRESS_THREAD: there can be no thread: %s",
                  strerror(error));
         return;
     }
-    pthread_setname_np(thread, "weft-progress");
     weft_has_progress_thread = true;
     weft_world_set_locked();
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE
 #include "stream/stream_private.h"
 
 #include "stream/conduit_private.h"
@@ -12,9 +11,9 @@
 #include "base/fail.h"
 #include "base/futex.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 enum {
@@ -262,17 +261,11 @@ static void *stream_thread_run(void *unused)
 
 /* ---- begin and end ---- */
 
-/* The thread blocks all signals, so that the program's threads handle them. */
 static int create_thread(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, stream_thread_run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = weft_thread_start("weft-stream", 0, stream_thread_run, &thread);
     if (error != 0)
         return weft_fail(MPI_ERR_OTHER, "no thread for operations in streams: %s", strerror(error));
-    pthread_setname_np(thread, "weft-stream");
     return MPI_SUCCESS;
 }
 
