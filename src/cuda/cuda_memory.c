@@ -144,6 +144,26 @@ static bool has_pinned_pool(weft_device_t *device)
     return device->pinned != NULL;
 }
 
+bool wefti_can_register(void)
+{
+    return wefti_cu.cuMemHostRegister != NULL && wefti_cu.cuMemHostUnregister != NULL &&
+           wefti_cu.cuMemHostGetDevicePointer != NULL;
+}
+
+weft_cu_result_t wefti_register(void *memory, size_t bytes)
+{
+    weft_cu_address_t seen = 0;
+    weft_cu_result_t result =
+        wefti_cu.cuMemHostRegister(memory, bytes, WEFT_CU_HOST_PORTABLE | WEFT_CU_HOST_DEVICEMAP);
+    if (result != WEFT_CU_SUCCESS)
+        return result;
+    result = wefti_cu.cuMemHostGetDevicePointer(&seen, memory, 0);
+    if (result == WEFT_CU_SUCCESS && seen == (weft_cu_address_t)(uintptr_t)memory)
+        return WEFT_CU_SUCCESS;
+    wefti_cu.cuMemHostUnregister(memory);
+    return result != WEFT_CU_SUCCESS ? result : WEFT_CU_INVALID_VALUE;
+}
+
 bool wefti_pinned_charge(weft_device_t *device, size_t bytes)
 {
     if (!has_pinned_pool(device) || device->pinned->bytes + bytes > weft_config.DEVICE_PINNED_MAX)

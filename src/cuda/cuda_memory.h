@@ -18,6 +18,12 @@
 void *wefti_pinned_take(weft_device_t *device, size_t bytes);
 void wefti_pinned_give(void *slot);
 
+/** Does the driver have what wefti_register() needs? */
+bool wefti_can_register(void);
+/** Register ordinary memory with the driver, in the context that is current. The device reaches it
+ * at the host's address; where it would not, nothing is registered, and the result is an error. */
+weft_cu_result_t wefti_register(void *memory, size_t bytes);
+
 /** Count memory that was not taken here, and is pinned until MPI ends; false: it would be too
  * much. */
 bool wefti_pinned_charge(weft_device_t *device, size_t bytes);

@@ -23,21 +23,6 @@ static shared_pin_t *shared_pins;
 static size_t pinned_bytes;
 static bool is_impossible; /* the driver has refused */
 
-/* The device must see the memory at the host's address. */
-static weft_cu_result_t register_memory(void *memory, size_t bytes)
-{
-    weft_cu_address_t seen = 0;
-    weft_cu_result_t result =
-        wefti_cu.cuMemHostRegister(memory, bytes, WEFT_CU_HOST_PORTABLE | WEFT_CU_HOST_DEVICEMAP);
-    if (result != WEFT_CU_SUCCESS)
-        return result;
-    result = wefti_cu.cuMemHostGetDevicePointer(&seen, memory, 0);
-    if (result == WEFT_CU_SUCCESS && seen == (weft_cu_address_t)(uintptr_t)memory)
-        return WEFT_CU_SUCCESS;
-    wefti_cu.cuMemHostUnregister(memory);
-    return result != WEFT_CU_SUCCESS ? result : WEFT_CU_INVALID_VALUE;
-}
-
 static void say_why_not_pinned(size_t bytes, weft_cu_result_t result)
 {
     is_impossible = true;
@@ -54,7 +39,7 @@ static void pin_now(shared_pin_t *pin)
     if (!wefti_pinned_charge(pin->device, pin->bytes) ||
         wefti_device_enter(pin->device, &visit) != MPI_SUCCESS)
         return;
-    weft_cu_result_t result = register_memory(pin->memory, pin->bytes);
+    weft_cu_result_t result = wefti_register(pin->memory, pin->bytes);
     wefti_device_leave(&visit);
     if (result != WEFT_CU_SUCCESS) {
         say_why_not_pinned(pin->bytes, result);
@@ -100,8 +85,7 @@ bool wefti_pin_shared(weft_device_t *device, void *memory, size_t bytes)
         pass_pin_on(pin, device);
     if (pin != NULL && pin->is_pinned)
         return pin->device == device;
-    if (is_impossible || wefti_cu.cuMemHostRegister == NULL ||
-        wefti_cu.cuMemHostUnregister == NULL || wefti_cu.cuMemHostGetDevicePointer == NULL ||
+    if (is_impossible || !wefti_can_register() ||
         pinned_bytes + bytes > weft_config.DEVICE_PINNED_MAX / BYTES_PER_SHARE)
         return false;
     if (pin == NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/watch_words.h"
 
+#include "cuda/cuda_memory.h"
 #include "cuda/cuda_stream.h"
 #include "base/memory.h"
 #include "mpi.h"
@@ -20,24 +21,13 @@ typedef struct watch_page {
 
 static watch_page_t *watch_pages;
 
-/* The device must have the page at the host's address. */
 static bool register_page(weft_device_t *device, void *memory)
 {
     weft_visit_t visit;
-    weft_cu_address_t seen = 0;
-    if (wefti_cu.cuMemHostRegister == NULL || wefti_cu.cuMemHostUnregister == NULL ||
-        wefti_cu.cuMemHostGetDevicePointer == NULL || wefti_streams_may_wait() ||
+    if (!wefti_can_register() || wefti_streams_may_wait() ||
         wefti_device_enter(device, &visit) != MPI_SUCCESS)
         return false;
-    weft_cu_result_t result = wefti_cu.cuMemHostRegister(
-        memory, PAGE_BYTES, WEFT_CU_HOST_PORTABLE | WEFT_CU_HOST_DEVICEMAP);
-    if (result == WEFT_CU_SUCCESS) {
-        result = wefti_cu.cuMemHostGetDevicePointer(&seen, memory, 0);
-        if (result != WEFT_CU_SUCCESS || seen != (weft_cu_address_t)(uintptr_t)memory) {
-            wefti_cu.cuMemHostUnregister(memory);
-            result = WEFT_CU_NOT_READY;
-        }
-    }
+    weft_cu_result_t result = wefti_register(memory, PAGE_BYTES);
     wefti_device_leave(&visit);
     return result == WEFT_CU_SUCCESS;
 }
