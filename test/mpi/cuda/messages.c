@@ -3,12 +3,12 @@
  * Messages between memory of any two kinds: contiguous and not, of all sizes, in all modes, to the
  * next rank and to the rank itself. Arguments: kinds of memory (all of them if none is given).
  */
-#include "device_memory.h"
+#include "guarded_bytes.h"
 #include "expect.h"
 
 #include <stdint.h>
 
-enum { TAG = 7, GUARD = 64 };
+enum { TAG = 7 };
 
 /* The last size is sent in several pieces. Data that are not contiguous are shorter: on the
  * simulated driver kernels take 100 ns a byte. */
@@ -23,11 +23,6 @@ typedef struct shape {
 } shape_t;
 
 static shape_t shapes[3];
-
-static unsigned char byte_at(size_t i, unsigned seed)
-{
-    return (unsigned char)((i * 167 + (i >> 8) * 13 + seed * 31) % 251);
-}
 
 static void make_shapes(void)
 {
@@ -61,17 +56,9 @@ static size_t room_for(const test_t *test)
     return (size_t)test->count * test->shape->extent + 2 * GUARD;
 }
 
-/* A buffer of the kind, with guards; all bytes differ from their neighbours. */
 static memory_t make_buffer(const test_t *test, memory_kind_t kind, unsigned seed)
 {
-    size_t room = room_for(test);
-    memory_t memory = memory_take(kind, room);
-    unsigned char *host = malloc(room);
-    for (size_t i = 0; i < room; i++)
-        host[i] = byte_at(i, seed);
-    memory_put(memory.at, host, room);
-    free(host);
-    return memory;
+    return take_guarded(kind, room_for(test) - 2 * GUARD, seed);
 }
 
 /* The data bytes must be those of the sender, in order, and all other bytes unchanged. */

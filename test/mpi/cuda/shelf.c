@@ -6,7 +6,7 @@
  * shelf, shelf or packets.
  */
 #include "../tool/variables.h"
-#include "device_memory.h"
+#include "guarded_bytes.h"
 #include "expect.h"
 
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 enum {
-    GUARD = 64,
     PIECE = 256 * 1024, /* WEFT_SHELF_PIECE */
     LONG = 4 * PIECE,   /* as much of the shelf as one message has at a time */
     MANY = 8,           /* such messages: more than the shelf has room for */
@@ -62,30 +61,14 @@ static void expect_all_sent(size_t bytes)
 
 /* ---- buffers: `bytes` between two guards ---- */
 
-static unsigned char byte_at(size_t i, int seed)
-{
-    return (unsigned char)((i * 167 + (i >> 8) * 13 + (size_t)seed * 31) % 251);
-}
-
-static memory_t take_filled(memory_kind_t kind, size_t bytes, int seed)
-{
-    size_t room = bytes + 2 * GUARD;
-    memory_t memory = memory_take(kind, room);
-    unsigned char *host = malloc(room);
-    for (size_t i = 0; i < room; i++)
-        host[i] = byte_at(i, seed);
-    memory_put(memory.at, host, room);
-    free(host);
-    return memory;
-}
-
 static char *data_of(const memory_t *memory)
 {
     return (char *)memory->at + GUARD;
 }
 
 /* The first `bytes` are those of a buffer of the sender's, and the others as they were. */
-static void check_and_give(memory_t *memory, size_t bytes, size_t room, int sent_seed, int own_seed)
+static void check_and_give(memory_t *memory, size_t bytes, size_t room, unsigned sent_seed,
+                           unsigned own_seed)
 {
     unsigned char *got = malloc(room + 2 * GUARD);
     size_t wrong = 0;
@@ -105,9 +88,9 @@ typedef struct message {
     bool is_unexpected, is_synchronous;
 } message_t;
 
-static int own_seed(int rank)
+static unsigned own_seed(int rank)
 {
-    return 100 + rank;
+    return 100 + (unsigned)rank;
 }
 
 static void begin_send(const message_t *m, const memory_t *out, MPI_Request *request)
@@ -122,8 +105,8 @@ static void begin_send(const message_t *m, const memory_t *out, MPI_Request *req
  * there are two ranks. */
 static void pass_on(const message_t *m)
 {
-    memory_t out = take_filled(m->from, m->bytes, expect_rank);
-    memory_t in = take_filled(m->to, m->room, own_seed(expect_rank));
+    memory_t out = take_guarded(m->from, m->bytes, expect_rank);
+    memory_t in = take_guarded(m->to, m->room, own_seed(expect_rank));
     MPI_Request request[2];
     MPI_Status status[2];
     int err;
@@ -173,7 +156,7 @@ static void check_other_memory(void)
 /* A cut-off message leaves room on the shelf, and so do cancelled ones. */
 static void check_cancelled(void)
 {
-    memory_t out = take_filled(DEVICE, LONG, expect_rank);
+    memory_t out = take_guarded(DEVICE, LONG, expect_rank);
     for (int i = 0; i < 3; i++) {
         MPI_Request request;
         MPI_Status status;
@@ -196,8 +179,8 @@ static void check_vectors(bool sends_vector, bool receives_vector)
 {
     size_t out_bytes = (size_t)ELEMENTS * (sends_vector ? EXTENT : USED);
     size_t in_bytes = (size_t)ELEMENTS * (receives_vector ? EXTENT : USED);
-    memory_t out = take_filled(DEVICE, out_bytes, expect_rank);
-    memory_t in = take_filled(DEVICE, in_bytes, own_seed(expect_rank));
+    memory_t out = take_guarded(DEVICE, out_bytes, expect_rank);
+    memory_t in = take_guarded(DEVICE, in_bytes, own_seed(expect_rank));
     begin_counting();
     MPI_Sendrecv(data_of(&out), sends_vector ? ELEMENTS : ELEMENTS * USED,
                  sends_vector ? vector : MPI_BYTE, next, TAG, data_of(&in),
@@ -231,12 +214,12 @@ static void check_many(void)
     begin_counting();
     for (int i = 0; i < 2 * MANY; i++) {
         int peer = i % 2 == 0 ? previous : next;
-        in[i] = take_filled(DEVICE, LONG, own_seed(expect_rank));
+        in[i] = take_guarded(DEVICE, LONG, own_seed(expect_rank));
         MPI_Irecv(data_of(&in[i]), LONG, MPI_BYTE, peer, i ^ 1, MPI_COMM_WORLD, &request[i]);
     }
     for (int i = 2 * MANY - 1; i >= 0; i--) {
         int peer = i % 2 == 0 ? previous : next;
-        out[i] = take_filled(DEVICE, LONG, expect_rank + i);
+        out[i] = take_guarded(DEVICE, LONG, expect_rank + i);
         MPI_Isend(data_of(&out[i]), LONG, MPI_BYTE, peer, i, MPI_COMM_WORLD,
                   &request[2 * MANY + i]);
     }
@@ -266,14 +249,14 @@ static void check_full(void)
     MPI_Bcast(path, sizeof(path), MPI_CHAR, 1, MPI_COMM_WORLD);
     begin_counting();
     for (int i = 0; i < MANY && expect_rank < 2; i++) {
-        buffer[i] = take_filled(DEVICE, LONG, expect_rank == 0 ? i : own_seed(1));
+        buffer[i] = take_guarded(DEVICE, LONG, expect_rank == 0 ? (unsigned)i : own_seed(1));
         if (expect_rank == 0)
             MPI_Isend(data_of(&buffer[i]), LONG, MPI_BYTE, 1, i, MPI_COMM_WORLD, &request[i]);
         else
             MPI_Irecv(data_of(&buffer[i]), LONG, MPI_BYTE, 0, i, MPI_COMM_WORLD, &request[i]);
     }
     if (expect_rank == 0) {
-        memory_t extra = take_filled(DEVICE, LONG, 77);
+        memory_t extra = take_guarded(DEVICE, LONG, 77);
         MPI_Send(&byte, 1, MPI_CHAR, 1, MANY, MPI_COMM_WORLD);
         MPI_Recv(&byte, 1, MPI_CHAR, 1, MANY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(data_of(&extra), LONG, MPI_BYTE, 2, MANY, MPI_COMM_WORLD);
@@ -284,7 +267,7 @@ static void check_full(void)
         close(open(path, O_RDONLY)); /* opened when the other end is */
         unlink(path);
     } else if (expect_rank == 2) {
-        memory_t extra = take_filled(DEVICE, LONG, own_seed(2));
+        memory_t extra = take_guarded(DEVICE, LONG, own_seed(2));
         MPI_Recv(data_of(&extra), LONG, MPI_BYTE, 0, MANY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         close(open(path, O_WRONLY));
         check_and_give(&extra, LONG, LONG, 77, own_seed(2));
