@@ -91,6 +91,13 @@ static inline void weft_request_init(weft_request_t *request, const weft_request
     weft_status_clear(&request->status);
 }
 
+/** Is it active, and nothing else: not complete, persistent, freed, watched or followed? */
+static inline bool weft_request_is_simple(const weft_request_t *request)
+{
+    const weft_request_t simple = {.is_active = true};
+    return request->flags == simple.flags && request->on_complete == NULL;
+}
+
 /** Note an error, with the text of the last weft_fail(), unless the request has one already. */
 void weft_request_note_error(weft_request_t *request, int error) __attribute__((cold));
 

@@ -326,9 +326,28 @@ void wefti_deliver(const weft_match_key_t *key, const weft_rts_t *rts, const voi
 /** The same for an EAGER. */
 void wefti_recv_eager(int source, weft_header_t header, const void *payload);
 
-/** The process that a receive of the short way waits for a message from; MPI_ANY_SOURCE: it may be
- *  any one, or the request is another one. */
-int wefti_recv_awaited(const weft_request_t *request);
+/** Of receives of the short way, which are never persistent. */
+extern WEFT_OWN_SYMBOL const weft_request_ops_t wefti_dense_recv_ops;
+
+/** Receives of the short way that are over. What all of these have in common is still set, so the
+ * next one takes few steps. */
+extern WEFT_OWN_SYMBOL weft_recv_t *wefti_prepared_recvs;
+
+/** The receive of the short way that a request is, if it waits; NULL: it does not, or is none. */
+static inline weft_recv_t *wefti_dense_recv_of(weft_request_t *request)
+{
+    weft_recv_t *recv = (weft_recv_t *)request;
+    return request->ops == &wefti_dense_recv_ops && recv->is_queued ? recv : NULL;
+}
+
+/** Give back a receive of the short way that has ended well. */
+static inline void wefti_dense_recv_give(weft_recv_t *recv)
+{
+    recv->request.object.kind = WEFT_FREED;
+    weft_comm_release(recv->args.comm);
+    recv->next_prepared = wefti_prepared_recvs;
+    wefti_prepared_recvs = recv;
+}
 
 /** Call `visit` with every receive, also released ones. */
 void wefti_recvs_each(void (*visit)(void *object, void *context), void *context);

@@ -15,9 +15,7 @@ enum { PREPARED_AT_ONCE = 16 };
 
 static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
 
-/* Receives of the short way that are over. What all of these have in common is still set, so the
- * next one takes few steps. */
-static weft_recv_t *prepared;
+weft_recv_t *wefti_prepared_recvs;
 
 /* ---- requests ---- */
 
@@ -41,9 +39,7 @@ static void dense_release(weft_request_t *request)
         recv_release(request);
         return;
     }
-    weft_comm_release(recv->args.comm);
-    recv->next_prepared = prepared;
-    prepared = recv;
+    wefti_dense_recv_give(recv);
 }
 
 static void recv_cancel(weft_request_t *request)
@@ -65,8 +61,7 @@ static int recv_start(weft_request_t *request);
 static const weft_request_ops_t recv_ops = {
     .name = "receive", .release = recv_release, .start = recv_start, .cancel = recv_cancel};
 
-/* Of the short way; never persistent. */
-static const weft_request_ops_t dense_ops = {
+const weft_request_ops_t wefti_dense_recv_ops = {
     .name = "receive", .release = dense_release, .cancel = recv_cancel};
 
 /* Copies member by member, as the caller has just written them (WEFT_CFLAGS in configure.ac says
@@ -113,7 +108,7 @@ int weft_request_explain(const weft_request_t *request)
 {
     if (request->why != NULL)
         return weft_fail(request->status.MPI_ERROR, "%s", request->why);
-    bool is_recv = request->ops == &recv_ops || request->ops == &dense_ops;
+    bool is_recv = request->ops == &recv_ops || request->ops == &wefti_dense_recv_ops;
     if (request->status.MPI_ERROR == MPI_ERR_TRUNCATE && is_recv) {
         const weft_recv_t *recv = (const weft_recv_t *)request;
         const MPI_Status *status = &request->status;
@@ -211,13 +206,13 @@ static void prepare_some(void)
         weft_recv_t *recv = weft_pool_take(&recvs);
         if (recv == NULL)
             return;
-        weft_request_init(&recv->request, &dense_ops, NULL);
+        weft_request_init(&recv->request, &wefti_dense_recv_ops, NULL);
         recv->request.object.kind = WEFT_FREED;
         recv->args = (weft_recv_args_t){.type = weft_type_of(MPI_BYTE)};
         recv->device = NULL;
         recv->peer = MPI_PROC_NULL;
-        recv->next_prepared = prepared;
-        prepared = recv;
+        recv->next_prepared = wefti_prepared_recvs;
+        wefti_prepared_recvs = recv;
     }
 }
 
@@ -232,7 +227,7 @@ begin_dense_slowly(void *buf, weft_dense_message_t message, int source, int tag,
                              .context = message.comm->context,
                              .source = source,
                              .tag = tag};
-    if (prepared == NULL)
+    if (wefti_prepared_recvs == NULL)
         prepare_some(); /* for the next ones */
     if (begin_recv(&args, !is_blocking, &request) != MPI_SUCCESS)
         return NULL;
@@ -245,10 +240,10 @@ weft_request_t *weft_recv_dense(void *buf, weft_dense_message_t message, int sou
                                 bool is_blocking)
 {
     weft_comm_t *comm = message.comm;
-    weft_recv_t *recv = prepared;
+    weft_recv_t *recv = wefti_prepared_recvs;
     if (__builtin_expect(recv == NULL || !simply_waits(), 0))
         return begin_dense_slowly(buf, message, source, tag, is_blocking);
-    prepared = recv->next_prepared;
+    wefti_prepared_recvs = recv->next_prepared;
     recv->request.object.kind = WEFT_KIND_REQUEST;
     recv->request.comm = recv->args.comm = comm;
     recv->request.flags = 0;
@@ -266,12 +261,6 @@ weft_request_t *weft_recv_dense(void *buf, weft_dense_message_t message, int sou
     weft_comm_retain(comm);
     weft_match_append(&wefti_pt2pt.receives, &recv->entry);
     return &recv->request;
-}
-
-int wefti_recv_awaited(const weft_request_t *request)
-{
-    const weft_recv_t *recv = (const weft_recv_t *)request;
-    return request->ops == &dense_ops && recv->is_queued ? recv->entry.key.source : MPI_ANY_SOURCE;
 }
 
 int weft_recv_begin(const weft_recv_args_t *args, weft_request_t **out)
@@ -359,6 +348,6 @@ void wefti_recvs_each(void (*visit)(void *object, void *context), void *context)
 
 void wefti_recvs_close(void)
 {
-    prepared = NULL;
+    wefti_prepared_recvs = NULL;
     weft_pool_close(&recvs);
 }

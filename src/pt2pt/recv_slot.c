@@ -22,6 +22,8 @@ static inline bool is_undisturbed(void)
            wefti_pt2pt.receives.count == 0 && wefti_is_unobserved() && weft_waits.watched == 0;
 }
 
+enum { SEVERAL = 4 };
+
 static void pause_for(int times)
 {
     for (int i = 0; i < times; i++)
@@ -29,32 +31,42 @@ static void pause_for(int times)
 }
 
 /* The slot with the next packet; NULL: it was not there within some looks. Who has passed the baton
- * waits for an answer. */
+ * waits for an answer. Where several receives wait, messages come one after the other, and each
+ * look takes a line from a sender that writes: they are further apart. */
 static __attribute__((noinline)) const weft_slot_t *await_slot(const weft_slots_t *slots,
                                                                uint64_t *first)
 {
     weft_looks_t looks = weft_progress_looks();
     const weft_slot_t *slot;
+    int between = wefti_pt2pt.receives.count > SEVERAL ? 2 * looks.between : looks.between;
     pause_for(slots->has_baton ? 0 : looks.first);
     for (int i = 0; (slot = weft_slots_next(slots, first)) == NULL && i < looks.most; i++)
-        pause_for(looks.between);
+        pause_for(between);
     return slot;
 }
 
-/* The next packet of a peer with slots, if it is an eager message whose data are in its slot, and
- * it comes soon. NULL: it is for the transport, or is not there. */
-static const weft_slot_t *next_message(const weft_slots_t *slots, weft_header_t *header)
+/* Is the next packet an eager message whose data are in its slot, and not one that the transport
+ * has to take? */
+static inline bool is_message(const weft_slots_t *slots, const weft_slot_t *slot, uint64_t first)
+{
+    weft_header_t header = weft_slots_header(slots, slot, first);
+    return header.kind == WEFT_PACKET_EAGER && (first & slots->heeds) == 0 &&
+           weft_slots_hold(slots, slot, header.bytes) && !weft_slots_must_tell(slots);
+}
+
+/* The next packet of a peer with slots, if it is such a message, and it comes soon. NULL: it is for
+ * the transport, or is not there. `has_looked`: it was not there just now. */
+static const weft_slot_t *next_message(const weft_slots_t *slots, bool has_looked,
+                                       weft_header_t *header)
 {
     uint64_t first;
-    const weft_slot_t *slot = weft_slots_next(slots, &first);
+    const weft_slot_t *slot = has_looked ? NULL : weft_slots_next(slots, &first);
     if (slot == NULL)
         slot = await_slot(slots, &first);
-    if (slot == NULL || weft_slots_must_tell(slots))
+    if (slot == NULL || !is_message(slots, slot, first))
         return NULL;
     *header = weft_slots_header(slots, slot, first);
-    bool is_ours = header->kind == WEFT_PACKET_EAGER && (first & slots->heeds) == 0 &&
-                   weft_slots_hold(slots, slot, header->bytes);
-    return is_ours ? slot : NULL;
+    return slot;
 }
 
 /* Is this the message? */
@@ -81,7 +93,7 @@ bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag
         return false;
     weft_slots_t *slots = &endpoint->slots;
     weft_header_t header;
-    const weft_slot_t *slot = next_message(slots, &header);
+    const weft_slot_t *slot = next_message(slots, false, &header);
     if (slot == NULL || !is_taken_so(header, message, tag))
         return false;
     weft_slot_read(slot, buf, header.bytes);
@@ -91,18 +103,70 @@ bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag
     return true;
 }
 
-void weft_recv_look(weft_request_t *request)
+/* Does the receive wait before all others, and is nothing unusual about it? Then the next message
+ * of its source that has its context and tag is its own. */
+static inline bool is_first(const weft_recv_t *recv)
 {
-    int source = wefti_recv_awaited(request);
-    if (source < 0 || *weft_device_news != 0 || weft_waits.watched != 0)
-        return;
-    weft_endpoint_t *endpoint = weft_process_reached(source);
-    if (endpoint == NULL || !endpoint->slots.holds_last) /* else it will probably not be there */
-        return;
+    const weft_match_queue_t *receives = &wefti_pt2pt.receives;
+    return receives->order.next == &recv->entry.order && !receives->is_long && recv->is_plain &&
+           weft_request_is_simple(&recv->request) && wefti_is_unobserved();
+}
+
+/* As the message goes to the program at once, the request does not become complete before. */
+static inline void end_first(weft_recv_t *recv, weft_header_t header, MPI_Status *status)
+{
+    weft_match_unlink(&wefti_pt2pt.receives, &recv->entry);
+    recv->is_queued = false;
+    set_status(status, recv->args.source, header);
+    wefti_dense_recv_give(recv);
+}
+
+/* The same, whatever comes, and also if it comes soon. `has_looked`: nothing was there just now. */
+static __attribute__((noinline)) bool end_slowly(weft_recv_t *recv, weft_slots_t *slots,
+                                                 bool has_looked, MPI_Status *status)
+{
+    weft_dense_message_t message = {recv->args.comm, recv->capacity};
     weft_header_t header;
     const weft_slot_t *slot;
-    while (!request->is_complete && (slot = next_message(&endpoint->slots, &header)) != NULL) {
-        wefti_recv_eager(source, header, slot->payload);
-        weft_slots_take(&endpoint->slots, slot, header.bytes);
+    while (recv->is_queued && (slot = next_message(slots, has_looked, &header)) != NULL) {
+        bool is_own = is_first(recv) && is_taken_so(header, message, recv->args.tag);
+        if (is_own) {
+            weft_slot_read(slot, recv->args.buf, header.bytes);
+            end_first(recv, header, status);
+        } else {
+            wefti_recv_eager(recv->entry.key.source, header, slot->payload);
+        }
+        weft_slots_take(slots, slot, header.bytes);
+        if (is_own) {
+            weft_progress_let_go();
+            return true;
+        }
+        has_looked = false;
     }
+    return false;
+}
+
+bool weft_recv_end(weft_request_t *request, MPI_Status *status)
+{
+    weft_recv_t *recv = wefti_dense_recv_of(request);
+    if (recv == NULL || *weft_device_news != 0 || weft_waits.watched != 0)
+        return false;
+    int source = recv->entry.key.source;
+    weft_endpoint_t *endpoint = source < 0 ? NULL : weft_process_reached(source);
+    if (endpoint == NULL || !endpoint->slots.holds_last) /* else it will probably not be there */
+        return false;
+    weft_slots_t *slots = &endpoint->slots;
+    uint64_t first;
+    const weft_slot_t *slot = weft_slots_next(slots, &first);
+    if (slot == NULL || !is_message(slots, slot, first) || !is_first(recv) ||
+        weft_progress_held != NULL)
+        return end_slowly(recv, slots, slot == NULL, status);
+    weft_dense_message_t message = {recv->args.comm, recv->capacity};
+    weft_header_t header = weft_slots_header(slots, slot, first);
+    if (!is_taken_so(header, message, recv->args.tag) || header.bytes > WEFT_COPY_SMALL)
+        return end_slowly(recv, slots, false, status);
+    weft_copy_small(recv->args.buf, slot->payload, header.bytes);
+    end_first(recv, header, status);
+    weft_slots_take(slots, slot, header.bytes);
+    return true;
 }
