@@ -47,13 +47,12 @@ static int send_with(const char *name, const weft_user_message_t *user, weft_sen
 /* Sends the message if it can go the short way; *comm is then its communicator, and the call goes
  * on to weft_end_dense(). NULL: nothing was done. */
 static inline weft_endpoint_t *__attribute__((always_inline))
-send_dense(const weft_user_message_t *user, bool is_blocking, weft_comm_t **comm)
+send_dense(const weft_user_message_t *user, weft_comm_t **comm)
 {
     weft_dense_message_t message;
     if (__builtin_expect(!weft_begin_dense(user, false, &message), 0))
         return NULL;
-    weft_endpoint_t *endpoint =
-        weft_send_dense(user->buf, message, user->peer, user->tag, is_blocking);
+    weft_endpoint_t *endpoint = weft_send_dense(user->buf, message, user->peer, user->tag);
     if (__builtin_expect(endpoint == NULL, 0))
         weft_unlock();
     *comm = message.comm;
@@ -65,7 +64,7 @@ send_dense(const weft_user_message_t *user, bool is_blocking, weft_comm_t **comm
 static __attribute__((noinline)) int send_standard(const weft_user_message_t *user)
 {
     weft_comm_t *comm;
-    weft_endpoint_t *endpoint = send_dense(user, true, &comm);
+    weft_endpoint_t *endpoint = send_dense(user, &comm);
     if (__builtin_expect(endpoint == NULL, 0))
         return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
     weft_sent_note(endpoint, comm->context, user->tag);
@@ -158,7 +157,7 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     weft_comm_t *through;
-    weft_endpoint_t *endpoint = request == NULL ? NULL : send_dense(&user, false, &through);
+    weft_endpoint_t *endpoint = request == NULL ? NULL : send_dense(&user, &through);
     if (__builtin_expect(endpoint == NULL, 0)) {
         const weft_user_message_t copy = user;
         return send_with("MPI_Isend", &copy, WEFT_SEND_STANDARD, weft_isend_begin, request);

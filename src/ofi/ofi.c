@@ -70,6 +70,7 @@ static weft_ofi_peer_t *create_ofi_peer(int process)
         .net.endpoint = {.link = &ofi_link,
                          .remote = &ofi_remote,
                          .packet_max = payload_max,
+                         .at_once_max = eager_max,
                          .blocking_max = eager_max,
                          .eager_max = eager_max,
                          .can_get = rail->has_read},

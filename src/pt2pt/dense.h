@@ -36,13 +36,10 @@ static inline void weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, i
         weft_sent_log(endpoint, context, tag);
 }
 
-/** Can a message of so many bytes go to this peer in one packet, unasked, and with none before it?
- *  is_blocking: it is sent by a blocking call. */
-static inline bool weft_goes_at_once(const weft_endpoint_t *endpoint, size_t bytes,
-                                     bool is_blocking)
+/** Can a message that is not too long go to this peer unasked, and with none before it? */
+static inline bool weft_takes_unasked(const weft_endpoint_t *endpoint)
 {
-    return bytes <= (is_blocking ? endpoint->blocking_max : endpoint->eager_max) &&
-           !endpoint->is_throttled && !endpoint->has_waiting;
+    return !endpoint->is_throttled && !endpoint->has_waiting;
 }
 
 /** The endpoint to the rank `dest`; NULL: it has none yet, or something has to be done for each
@@ -63,11 +60,12 @@ static inline weft_header_t weft_dense_header(weft_dense_message_t message, int 
 /** Send a message to the rank `dest`. Returns its endpoint, for weft_sent_create() or
  *  weft_sent_note(). NULL: nothing was done, since something is unusual, or there is no room. */
 static inline weft_endpoint_t *__attribute__((always_inline))
-weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag, bool is_blocking)
+weft_send_dense(const void *buf, weft_dense_message_t message, int dest, int tag)
 {
     weft_endpoint_t *endpoint = weft_dense_endpoint(message, dest);
-    if (__builtin_expect(
-            endpoint == NULL || !weft_goes_at_once(endpoint, message.bytes, is_blocking), 0))
+    if (__builtin_expect(endpoint == NULL || message.bytes > endpoint->at_once_max ||
+                             !weft_takes_unasked(endpoint),
+                         0))
         return NULL;
     bool is_out = endpoint->link->send(endpoint, weft_dense_header(message, tag), buf);
     return __builtin_expect(is_out, 1) ? endpoint : NULL;
@@ -80,7 +78,7 @@ static inline weft_slots_t *__attribute__((always_inline))
 weft_dense_slots(weft_dense_message_t message, int dest)
 {
     weft_endpoint_t *endpoint = weft_dense_endpoint(message, dest);
-    bool goes = endpoint != NULL && message.bytes <= endpoint->blocking_max &&
+    bool goes = endpoint != NULL && message.bytes <= endpoint->at_once_max &&
                 endpoint->obstacles == 0 && weft_cancellable_sends == 0 &&
                 weft_slots_have_room(&endpoint->slots, message.bytes);
     return __builtin_expect(goes, 1) ? &endpoint->slots : NULL;

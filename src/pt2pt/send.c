@@ -163,14 +163,17 @@ static bool push_uncounted(weft_send_t *send)
     if (__builtin_expect(send->device != NULL, 0))
         return wefti_device_send_push(send);
     const weft_endpoint_t *endpoint = send->endpoint;
-    if (goes_unasked(send, send->args.is_blocking ? endpoint->blocking_max : endpoint->eager_max)) {
+    bool is_short = send->bytes > endpoint->at_once_max && send->bytes <= WEFT_SPLIT_MOST &&
+                    goes_unasked(send, endpoint->split_max);
+    bool is_read = is_short && wefti_send_is_read(send);
+    size_t most = send->args.is_blocking ? endpoint->blocking_max : endpoint->eager_max;
+    if (!is_read && goes_unasked(send, most)) {
         if (!send_eager(send))
             return false;
         finish_send(send);
         return true;
     }
-    bool is_short = send->bytes <= WEFT_SPLIT_MOST && goes_unasked(send, endpoint->split_max);
-    if (is_short && (send->bytes <= endpoint->eager_max || !wefti_send_is_read(send)))
+    if (is_short && !is_read)
         return wefti_split_push(send);
     send->stage = WEFT_SEND_RTS_OUT; /* before: to the process itself the answer comes at once */
     if (is_short ? wefti_send_announce_short(send) : wefti_send_announce(send))
@@ -432,13 +435,14 @@ static inline weft_endpoint_t *endpoint_of(const weft_send_args_t *args)
 
 /* The path of a small message: true when it was sent. */
 static inline bool __attribute__((always_inline))
-send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint, bool is_blocking)
+send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint)
 {
     if (__builtin_expect(endpoint == NULL, 0))
         return false;
     size_t bytes = args->count * args->type->size;
-    if (!args->type->is_dense || args->mode != WEFT_SEND_STANDARD ||
-        !weft_goes_at_once(endpoint, bytes, is_blocking && !wefti_sends_device(args)))
+    size_t most = wefti_sends_device(args) ? endpoint->eager_max : endpoint->at_once_max;
+    if (!args->type->is_dense || args->mode != WEFT_SEND_STANDARD || bytes > most ||
+        !weft_takes_unasked(endpoint))
         return false;
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
@@ -452,7 +456,7 @@ send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint, bool is_bl
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
 {
     weft_endpoint_t *endpoint = endpoint_of(args);
-    if (__builtin_expect(!send_at_once(args, endpoint, false), 0))
+    if (__builtin_expect(!send_at_once(args, endpoint), 0))
         return begin_otherwise(args, out);
     weft_sent_note(endpoint, args->context, args->tag);
     *out = &weft_request_done;
@@ -462,7 +466,7 @@ int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
 int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out)
 {
     weft_endpoint_t *endpoint = endpoint_of(args);
-    if (__builtin_expect(!send_at_once(args, endpoint, false), 0))
+    if (__builtin_expect(!send_at_once(args, endpoint), 0))
         return begin_otherwise(args, out);
     *out = weft_sent_create(endpoint, args->context, args->tag);
     return MPI_SUCCESS;
@@ -482,7 +486,7 @@ static int send_slowly(const weft_send_args_t *args)
 int weft_send(const weft_send_args_t *args)
 {
     weft_endpoint_t *endpoint = endpoint_of(args);
-    if (__builtin_expect(!send_at_once(args, endpoint, true), 0))
+    if (__builtin_expect(!send_at_once(args, endpoint), 0))
         return send_slowly(args);
     weft_sent_note(endpoint, args->context, args->tag);
     weft_endpoint_flush(endpoint); /* the program may leave MPI for long */

@@ -80,6 +80,7 @@ static int self_open(weft_world_t *world, weft_sink_fn_t sink)
     self = (weft_endpoint_t){.link = &self_link,
                              .remote = &self_remote,
                              .packet_max = PACKET_MAX,
+                             .at_once_max = PACKET_MAX,
                              .blocking_max = PACKET_MAX,
                              .eager_max = PACKET_MAX,
                              .can_read = true,

@@ -54,6 +54,9 @@ typedef enum weft_leaving {
  * a small packet reads stands first. */
 struct weft_endpoint {
     const weft_link_ops_t *link;
+    /* Largest message that goes unasked in one packet, in any call, and without a question to
+     * prefers_asking(): at most eager_max and blocking_max. */
+    size_t at_once_max;
     size_t eager_max; /* largest message worth sending unasked; at most packet_max */
     /* The same of a blocking send; if it is less than eager_max, since the peer is likely to wait,
      * the message goes in several packets from there on. */
@@ -181,8 +184,8 @@ struct weft_remote_ops {
                            size_t bytes);
     /** A stream that was preferred has brought so many bytes; 0: it has failed. */
     void (*stream_over)(weft_endpoint_t *endpoint, size_t bytes);
-    /** Would the peer rather read a message of more than eager_max and at most split_max bytes than
-     *  get it unasked? `is_blocking`: the caller cannot go on before the peer has read it. */
+    /** Would the peer rather read a message of more than at_once_max and at most split_max bytes
+     *  than get it unasked? `is_blocking`: the caller cannot go on before the peer has read it. */
     bool (*prefers_asking)(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking);
     /** A caller that could not go on has waited so long until the peer had read a message. */
     void (*note_wait)(weft_endpoint_t *endpoint, int64_t ns);

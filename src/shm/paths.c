@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which way a message takes that is more than one packet: through the ring, unasked or as a stream,
- * or out of the sender's memory.
+ * Which way a message takes that is 8 KiB or more: through the ring, unasked or as a stream, or out
+ * of the sender's memory.
  */
 #include "shm/shm_private.h"
 
@@ -13,6 +13,10 @@
 
 #include <errno.h>
 #include <string.h>
+
+/* A ping-pong of 8 KiB takes as long either way on an Emerald Rapids; an exchange of 8 KiB 2.1 us
+ * instead of 2.4, and of 16 KiB 2.5 instead of 3.4, where they are read. */
+enum { UNASKED_MAX = 8191 };
 
 static bool is_awaiting(const weft_shm_peer_t *peer)
 {
@@ -143,13 +147,39 @@ static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
         weft_path_note(peer->streams.kind, &peer->streams.run);
 }
 
+/* Messages of one packet are announced where those of several are read. */
+static void see_unasked(weft_shm_peer_t *peer, bool are_read)
+{
+    peer->unasked_max = are_read ? UNASKED_MAX : peer->endpoint.eager_max;
+    wefti_shm_see_at_once(peer);
+}
+
+void wefti_shm_open_short(weft_shm_peer_t *peer)
+{
+    bool are_read = wefti_shm.short_path == SHORT_READ ||
+                    (wefti_shm.short_path == SHORT_LEARNT && peer->endpoint.reads_best);
+    see_unasked(peer, are_read && peer->endpoint.can_read);
+}
+
+/* A message of one packet, while another one is announced: there is a stream of them, and what the
+ * ring takes comes faster. */
+static bool follows_announced(const weft_endpoint_t *endpoint, size_t bytes)
+{
+    return bytes <= endpoint->eager_max && endpoint->asked > 0;
+}
+
 static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
-    if (atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS)
+    if (atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS ||
+        follows_announced(endpoint, bytes))
         return false;
     if (wefti_shm.short_path != SHORT_LEARNT)
         return wefti_shm.short_path == SHORT_READ && endpoint->can_read;
+    bool are_read = weft_short_is_read(peer->out.channel.credit->asks);
+    see_unasked(peer, are_read);
+    if (bytes <= endpoint->eager_max)
+        return are_read && (!is_blocking || weft_short_may_wait(&peer->short_sends));
     bool is_own = peer->is_leader && weft_short_leads(&peer->short_messages, bytes);
     const weft_credit_t *credit = is_own ? peer->in.channel.credit : peer->out.channel.credit;
     return weft_short_is_asked(credit->asks, peer->short_tries, bytes) &&
@@ -166,7 +196,7 @@ static void shm_note_short(weft_endpoint_t *endpoint, size_t bytes, int64_t sent
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     weft_short_message_t message = {was_asked ? WEFT_PATH_READ : WEFT_PATH_STREAM, bytes, sent_ns,
                                     weft_clock_ns()};
-    if (wefti_shm.short_path == SHORT_LEARNT && endpoint->can_read)
+    if (wefti_shm.short_path == SHORT_LEARNT && endpoint->can_read && bytes > endpoint->eager_max)
         weft_short_note(&wefti_shm.short_choice, &peer->short_messages,
                         peer->in.channel.credit->asks, &message);
 }

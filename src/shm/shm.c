@@ -69,6 +69,7 @@ static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
     uint32_t marks = 0;
     if (header.bytes >= WEFT_STORE_LONG) {
         peer->endpoint.blocking_max = peer->endpoint.eager_max;
+        wefti_shm_see_at_once(peer);
         marks = weft_channel_finish(&peer->out, header.bytes);
     }
     weft_channel_is_filled(&peer->out, header.bytes);
@@ -165,6 +166,7 @@ static void expect_answer(weft_shm_peer_t *peer)
 {
     bool is_short = peer->endpoint.slots.baton_most == WEFT_BATON_SHORT;
     peer->endpoint.blocking_max = is_short ? peer->answer_max : peer->endpoint.eager_max;
+    wefti_shm_see_at_once(peer);
 }
 
 static inline int drain_channel(weft_shm_peer_t *peer)
@@ -293,6 +295,7 @@ static void open_peer(int local_rank, int process, bool can_read)
     open_channels(peer, local_rank);
     if (can_read && is_reading_best())
         weft_short_show_reading(peer->in.channel.credit->asks);
+    wefti_shm_open_short(peer);
 }
 
 static int pid_of_peer(int local_rank)

@@ -7,6 +7,7 @@
 #include "shm/path_choice.h"
 #include "shm/segment.h"
 #include "shm/shared_copy.h"
+#include "base/least.h"
 #include "base/own_symbol.h"
 
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
@@ -18,6 +19,7 @@ typedef struct weft_shm_peer {
     /* endpoint.blocking_max if the last long packet between the two came from it: then it is likely
      * to wait for a blocking send, and copies the first part out while this rank fills the next */
     size_t answer_max;
+    size_t unasked_max; /* of messages of one packet, longer ones may be announced */
     weft_channel_in_t in;
     weft_rank_block_t *block;
     /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */
@@ -57,6 +59,13 @@ typedef struct weft_shm {
 
 extern WEFT_OWN_SYMBOL weft_shm_t wefti_shm;
 
+/** To be called when one of the three has changed. */
+static inline void wefti_shm_see_at_once(weft_shm_peer_t *peer)
+{
+    size_t most = weft_least(peer->endpoint.blocking_max, peer->endpoint.eager_max);
+    peer->endpoint.at_once_max = weft_least(most, peer->unasked_max);
+}
+
 /** The peer polls this rank from now on. */
 void wefti_shm_make_contact(weft_shm_peer_t *peer);
 
@@ -71,6 +80,8 @@ void wefti_shm_count_lost(const weft_shm_peer_t *peer, int64_t ns);
 /** Which ways are open to messages, by the settings. To be called where ranks can read each other.
  */
 void wefti_shm_open_paths(void);
+/** From which size on messages to the peer may be announced; after wefti_shm_open_paths(). */
+void wefti_shm_open_short(weft_shm_peer_t *peer);
 
 extern const weft_remote_ops_t wefti_shm_remote;
 

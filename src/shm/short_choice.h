@@ -120,6 +120,13 @@ static inline bool weft_short_is_asked(const weft_short_shown_t shown[WEFT_SHORT
                : (word & WEFT_SHOWN_READ) != 0;
 }
 
+/** Does the receiver read messages of the smallest size, apart from tries? */
+static inline bool weft_short_is_read(const weft_short_shown_t shown[WEFT_SHORT_SIZES])
+{
+    unsigned char word = atomic_load_explicit(&shown[0], memory_order_relaxed);
+    return ((word & WEFT_SHOWN_READ) != 0) != ((word & WEFT_SHOWN_TRY) != 0);
+}
+
 /** Does the leader choose for a message that it sends itself? */
 static inline bool weft_short_leads(weft_short_pair_t *pair, size_t bytes)
 {

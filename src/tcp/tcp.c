@@ -85,6 +85,7 @@ static tcp_peer_t *create_tcp_peer(int process)
                          .remote = &tcp_remote,
                          .holds_back = true,
                          .packet_max = PACKET_MAX,
+                         .at_once_max = idle,
                          .blocking_max = idle,
                          .eager_max = idle,
                          .can_get = strcmp(weft_config.RENDEZVOUS, "stream") != 0},

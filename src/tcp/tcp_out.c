@@ -53,7 +53,8 @@ bool wefti_tcp_has_output(const tcp_peer_t *peer)
 static void note_waiting(tcp_peer_t *peer, bool is_waiting)
 {
     size_t most = is_waiting || peer->has_pushed ? peer->eager_busy : peer->eager_idle;
-    peer->net.endpoint.blocking_max = peer->net.endpoint.eager_max = most;
+    weft_endpoint_t *endpoint = &peer->net.endpoint;
+    endpoint->at_once_max = endpoint->blocking_max = endpoint->eager_max = most;
 }
 
 /* After one large packet unasked, eager_max is small until something has come from the peer: of

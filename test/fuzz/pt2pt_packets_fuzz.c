@@ -170,6 +170,7 @@ static void set_up(void)
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
                                          .remote = &fake_remotes[i % 2],
                                          .packet_max = PACKET_MOST,
+                                         .at_once_max = 512,
                                          .blocking_max = 512,
                                          .eager_max = 512,
                                          .can_get = true};

@@ -557,6 +557,7 @@ int main(void)
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
                                          .remote = &fake_remotes[i % 2],
                                          .packet_max = PACKET_MAX,
+                                         .at_once_max = 512,
                                          .blocking_max = 512,
                                          .eager_max = 512,
                                          .split_max = i == 1 ? 3000 : 0,

@@ -65,6 +65,24 @@ static void reading_comes_first_where_it_is_expected(void **state)
     assert_in_range(run(MANY, BYTES, 9000, 5000), 0, MANY / 10);
 }
 
+/* What tries show says nothing of messages of one packet, of which none is a try. */
+static void tries_do_not_count(void **state)
+{
+    enum { LATE = 16384 };
+    (void)state;
+    assert_false(weft_short_is_read(shown));
+    weft_short_expect_reading(&choice);
+    weft_short_show_reading(shown);
+    int tried = 0;
+    for (int i = 0; i < 2 * LATE; i++) {
+        assert_true(weft_short_is_read(shown));
+        tried += run(1, SMALL, 5000, 9000) == 0;
+    }
+    assert_in_range(tried, 4, LATE / 10);
+    run(4 * LATE, SMALL, 9000, 5000);
+    assert_false(weft_short_is_read(shown));
+}
+
 static void the_faster_way_is_taken(void **state)
 {
     assert_in_range(run(MANY, BYTES, 5000, 9000), MANY - MANY / 10, MANY - 16);
@@ -219,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_ring_comes_first, open_choice),
         cmocka_unit_test_setup(reading_comes_first_where_it_is_expected, open_choice),
+        cmocka_unit_test_setup(tries_do_not_count, open_choice),
         cmocka_unit_test_setup(the_faster_way_is_taken, open_choice),
         cmocka_unit_test_setup(it_is_found_soon, open_choice),
         cmocka_unit_test_setup(a_window_counts_once, open_choice),
