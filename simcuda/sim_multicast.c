@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Multicast memory: objects, the devices that belong to them, and memory bound to them. Objects are
  * mapped and shared like allocations of virtual memory. */
+#include "sim_stream.h"
 #include "sim_vmm.h"
 
 static bool is_whole(uint64_t number)
@@ -103,13 +104,12 @@ static CUresult bind_part(const wish_t *wish)
     sim_team_wait(object->team);
     if (!sim_team_has(object->team, memory->device->index))
         return CUDA_ERROR_INVALID_DEVICE;
-    sim_binding_t binding = {
-        .index = memory->device->index,
-        .offset = wish->offset,
-        .bytes = wish->bytes,
-        .memory_offset = wish->memory_offset,
-        .memory = sim_token_create(SIM_SHARED_HANDLE, memory->backing->fd, memory->device->index)};
-    return sim_team_bind(object->team, &binding);
+    sim_quiesce_device(memory->device);
+    sim_binding_t binding = {.index = memory->device->index,
+                             .offset = wish->offset,
+                             .bytes = wish->bytes,
+                             .memory_offset = wish->memory_offset};
+    return sim_team_bind(object->team, &binding, memory->backing->fd);
 }
 
 CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
@@ -123,13 +123,14 @@ CUresult cuMulticastBindMem(CUmemGenericAllocationHandle handle, size_t offset,
     return sim_end(result ? result : bind_part(&wish));
 }
 
-/* The address must be one of virtual memory: allocations of pools are not supported. */
+/* The address must be a whole one of virtual memory: allocations of pools are not supported. */
 CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle handle, size_t offset,
                              CUdeviceptr address, size_t bytes, unsigned long long flags)
 {
     CUresult result = sim_begin(__func__);
     const sim_range_t *range = sim_range_find(address);
-    if (result == CUDA_SUCCESS && (flags != 0 || range == NULL || range->what != SIM_MAPPED))
+    if (result == CUDA_SUCCESS &&
+        (flags != 0 || range == NULL || range->what != SIM_MAPPED || !is_whole(address)))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS)
         return sim_end(result);
@@ -149,6 +150,7 @@ CUresult cuMulticastUnbind(CUmemGenericAllocationHandle handle, CUdevice ordinal
         result = CUDA_ERROR_INVALID_DEVICE;
     if (result != CUDA_SUCCESS)
         return sim_end(result);
+    sim_quiesce_device(device);
     return sim_end(sim_team_unbind(
         object->team, &(sim_binding_t){.index = device->index, .offset = offset, .bytes = bytes}));
 }

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,6 +34,10 @@ struct sim_team {
         char *at;
         size_t bytes;
     } mapped[BINDINGS_MAX];
+    struct {
+        uint64_t number; /* of the binding that this process has made; 0: none */
+        int fd;          /* keeps the memory while it is bound */
+    } held[BINDINGS_MAX];
 };
 
 /* ---- the table ---- */
@@ -79,10 +84,22 @@ static void forget_mapping(sim_team_t *team, size_t slot)
     team->mapped[slot].number = 0;
 }
 
+static void let_go(sim_team_t *team, size_t slot)
+{
+    if (team->held[slot].number != 0)
+        close(team->held[slot].fd);
+    team->held[slot].number = 0;
+}
+
 void sim_team_release(sim_team_t *team)
 {
-    for (size_t i = 0; i < BINDINGS_MAX; i++)
+    for (size_t i = 0; i < BINDINGS_MAX; i++) {
+        uint64_t own = team->held[i].number;
+        if (own != 0)
+            atomic_compare_exchange_strong(&team->table->entries[i].number, &own, 0);
+        let_go(team, i);
         forget_mapping(team, i);
+    }
     munmap(team->table, sizeof(table_t));
     close(team->fd);
     free(team);
@@ -156,7 +173,24 @@ static bool overlaps(const sim_binding_t *a, const sim_binding_t *b)
            b->offset < a->offset + a->bytes;
 }
 
-CUresult sim_team_bind(sim_team_t *team, const sim_binding_t *binding)
+/* The binding gets the entry `slot`, which was claimed for it. */
+static CUresult hold_memory(sim_team_t *team, size_t slot, sim_binding_t *binding, int file)
+{
+    entry_t *entry = &team->table->entries[slot];
+    int fd = sim_file_hold(file);
+    if (fd == -1) {
+        atomic_store(&entry->number, 0);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    binding->memory = sim_token_create(SIM_SHARED_HANDLE, fd, binding->index);
+    entry->binding = *binding;
+    team->held[slot].fd = fd;
+    team->held[slot].number = atomic_fetch_add(&team->table->last_number, 1) + 1;
+    atomic_store(&entry->number, team->held[slot].number);
+    return CUDA_SUCCESS;
+}
+
+CUresult sim_team_bind(sim_team_t *team, sim_binding_t *binding, int file)
 {
     table_t *table = team->table;
     for (size_t i = 0; i < BINDINGS_MAX; i++) {
@@ -165,11 +199,10 @@ CUresult sim_team_bind(sim_team_t *team, const sim_binding_t *binding)
     }
     for (size_t i = 0; i < BINDINGS_MAX; i++) {
         uint64_t free_number = 0;
-        if (!atomic_compare_exchange_strong(&table->entries[i].number, &free_number, CLAIMED))
-            continue;
-        table->entries[i].binding = *binding;
-        atomic_store(&table->entries[i].number, atomic_fetch_add(&table->last_number, 1) + 1);
-        return CUDA_SUCCESS;
+        if (atomic_compare_exchange_strong(&table->entries[i].number, &free_number, CLAIMED)) {
+            let_go(team, i); /* if another process has ended the binding that was here */
+            return hold_memory(team, i, binding, file);
+        }
     }
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -181,6 +214,7 @@ CUresult sim_team_unbind(sim_team_t *team, const sim_binding_t *binding)
         const sim_binding_t *its = &entry->binding;
         if (is_bound(entry) && its->index == binding->index && its->offset == binding->offset &&
             its->bytes == binding->bytes) {
+            let_go(team, i);
             atomic_store(&entry->number, 0);
             return CUDA_SUCCESS;
         }
@@ -201,6 +235,7 @@ static bool map_binding(sim_team_t *team, size_t slot)
     forget_mapping(team, slot);
     if (sim_token_open(&its.memory, SIM_SHARED_HANDLE, &fd) != CUDA_SUCCESS)
         return false;
+    flock(fd, LOCK_UN); /* it is the binding that holds the memory */
     char *at =
         mmap(NULL, its.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)its.memory_offset);
     close(fd);

@@ -39,8 +39,10 @@ bool sim_team_has(const sim_team_t *team, int index);
 /** Waits until all devices have been added; releases the lock while it waits. */
 void sim_team_wait(const sim_team_t *team);
 
-/** CUDA_ERROR_INVALID_VALUE: memory of the device is bound there already. */
-CUresult sim_team_bind(sim_team_t *team, const sim_binding_t *binding);
+/** Binds a part of `file`, and fills in binding->memory. Until the part is unbound, or this process
+ * releases the team, the file is held (sim_file_hold()). CUDA_ERROR_INVALID_VALUE: memory of the
+ * device is bound there already. */
+CUresult sim_team_bind(sim_team_t *team, sim_binding_t *binding, int file);
 /** CUDA_ERROR_INVALID_VALUE: there is no such binding. */
 CUresult sim_team_unbind(sim_team_t *team, const sim_binding_t *binding);
 

@@ -177,11 +177,50 @@ static void by_address(void)
     OK(cuMulticastAddDevice(object, 0));
     CUdeviceptr own = map(memory_of(0, by_fd), 0), all = map(object, 0), to = ints_on_device(1, 0);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindAddr(object, 0, to, GRANULE, 0));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindAddr(object, 0, own + 4096, GRANULE, 0));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuMulticastBindAddr(object, 0, own + GRANULE, 2 * (size_t)GRANULE, 0));
     OK(cuMulticastBindAddr(object, 0, own + GRANULE, GRANULE, 0));
     OK(cuMemsetD32(own + GRANULE, 8, 1));
     OK(run_sum(all, to));
     SAME(int_at(to), 8);
     SAME(int_at(own + GRANULE + 4), ADDED);
+}
+
+/* A binding keeps the memory that the program frees, until it is unbound. */
+static void freed_while_bound(void)
+{
+    CUmemGenericAllocationHandle other, object;
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+    open_device(0);
+    object = object_for(1);
+    OK(cuMulticastAddDevice(object, 0));
+    CUdeviceptr own = bind_number(object, 0, 6), all = map(object, 0), to = ints_on_device(1, 0);
+    unmap(own);
+    OK(run_sum(all, to));
+    SAME(int_at(to), 6);
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, 6 * (size_t)GRANULE, &properties, 0));
+    OK(cuMulticastUnbind(object, 0, 0, 2 * GRANULE));
+    OK(cuMemCreate(&other, 6 * (size_t)GRANULE, &properties, 0));
+    GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, run_sum(all, to));
+}
+
+/* The object ends with its last handle and mapping, and the binding with it. */
+static void released_while_bound(void)
+{
+    CUmemGenericAllocationHandle other, object;
+    const CUmemAllocationProp properties = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
+    open_device(0);
+    object = object_for(1);
+    OK(cuMulticastAddDevice(object, 0));
+    unmap(bind_number(object, 0, 6));
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, 7 * (size_t)GRANULE, &properties, 0));
+    OK(cuMemRelease(object));
+    OK(cuMemCreate(&other, 7 * (size_t)GRANULE, &properties, 0));
 }
 
 /* Kernels find no memory where none is bound, and reach an object by multimem
@@ -295,6 +334,8 @@ int main(void)
         {"objects refuse", "devices=3,multicast=1", objects_refuse, 0},
         {"bindings refuse", "devices=2,multicast=1", bindings_refuse, 0},
         {"by address", "multicast=1", by_address, 0},
+        {"freed while bound", "multicast=1,memory=16M", freed_while_bound, 0},
+        {"released while bound", "multicast=1,memory=16M", released_while_bound, 0},
         {"unbound", "multicast=1", unbound, 0},
         {"copies", "multicast=1", copies, 0},
         {"access by others than multimem instructions", "multicast=1", plain_access, 0},
