@@ -322,7 +322,8 @@ static void put_portions(const weft_multicast_call_t *its, weft_multicast_args_t
     args->portions = (uint32_t)its->portions;
     for (int i = 0; i < its->portions; i++) {
         const weft_portion_t *portion = &its->portion[i];
-        args->portion[i] = (weft_multicast_portion_t){portion->from, portion->to, portion->bytes};
+        args->portion[i] = (weft_multicast_portion_t){
+            .from = portion->from, .to = portion->to, .bytes = portion->bytes};
         if (portion->bytes > args->bytes)
             args->bytes = portion->bytes;
     }

@@ -159,21 +159,33 @@ typedef struct weft_multicast_portion {
     const void *from; /* NULL: this member does not give it */
     void *to;         /* NULL: this member does not get it */
     uint64_t bytes;
+    /* Where all members have bound the memory of `from` or `to` to an object: its address there,
+     * alike on all members, and a multiple of 16. NULL: not bound. Of moved data `from_all` is not
+     * used, and of what is for one member `to_all` is not. */
+    const void *from_all;
+    void *to_all;
 } weft_multicast_portion_t;
 
 typedef struct weft_multicast_args {
     uint32_t members, member;
     uint32_t flag; /* not 0, and greater than in all earlier launches in this memory */
-    /* The bytes of each portion that a block takes at a time: a multiple of 16. Those of all
-     * portions fill a slot at most. */
+    /* The bytes of each portion that a block takes at a time: a multiple of 16. */
     uint32_t piece;
+    /* 0: the first piece of a block is like all others. Else it has so many bytes for each block up
+     * to this one: a multiple of 16, such that the first piece of the last block is no longer than
+     * others. */
+    uint32_t first;
+    /* The bytes of a portion's place in a slot: a multiple of 16. Those of all portions fill a slot
+     * at most. It holds a piece, or one unit where the portions are bound so that no more goes
+     * through slots. */
+    uint32_t row;
     uint32_t portions;
     uint32_t scatters; /* of a reduction: a portion is for one member; else for all */
     uint64_t bytes;    /* of the longest portion */
     uint64_t limit_ns; /* as above */
     uint32_t *watch;
     void *own; /* this rank's memory, all zeros before the first launch */
-    void *all; /* the object */
+    void *all; /* the object with the areas */
     /* In an allreduce, and at the root of a reduce, `to` may be `from`; else nothing overlaps. */
     weft_multicast_portion_t portion[WEFT_EXCHANGE_MEMBERS];
 } weft_multicast_args_t;

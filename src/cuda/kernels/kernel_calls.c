@@ -21,6 +21,7 @@ enum {
     CROWD_BLOCKS = 64,
     /* of all portions together: below this a round of signals costs more than it gains */
     MULTICAST_SLOT_LEAST = 16 * 1024,
+    MULTICAST_STRAIGHT_MOST = 1 << 30, /* bytes that a block takes at a time */
 };
 
 /* Drivers before CUDA 12.1, and devices before 7.0, take no more (CUDA C++ Programming Guide). */
@@ -247,24 +248,56 @@ void weft_call_exchange(weft_kernel_t kernel, size_t most, int crowd, weft_kerne
         out->blocks = CROWD_BLOCKS / (unsigned)crowd;
 }
 
-/* Pieces are so small that each block has one, if the data are long enough, and all pieces are
- * about equally long. */
-static uint32_t multicast_piece(uint64_t bytes, uint32_t portions)
+/* Does nothing but single units go through slots? */
+static bool is_straight(weft_kernel_t kernel, const weft_multicast_args_t *args)
 {
-    const uint64_t most = WEFT_MULTICAST_SLOT / portions / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES;
-    const uint64_t least = MULTICAST_SLOT_LEAST / portions;
-    const uint64_t round = WEFT_MULTICAST_BLOCKS * most;
-    const uint64_t rounds = bytes > round ? (bytes + round - 1) / round : 1;
-    const uint64_t parts = rounds * WEFT_MULTICAST_BLOCKS;
-    uint64_t piece = (bytes + parts - 1) / parts;
-    piece = piece < least ? least : piece;
-    return (uint32_t)((piece + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES);
+    for (uint32_t i = 0; i < args->portions; i++) {
+        const weft_multicast_portion_t *portion = &args->portion[i];
+        bool is_loaded = kernel == WEFT_KERNEL_multicast_move || portion->from_all != NULL;
+        if (!is_loaded || (!args->scatters && portion->to_all == NULL))
+            return false;
+    }
+    return true;
 }
 
+/* Pieces are so small that each block has one, if the data are long enough, and all pieces are
+ * about equally long. */
+static void divide_evenly(weft_multicast_args_t *args, uint64_t most)
+{
+    const uint64_t least = MULTICAST_SLOT_LEAST / args->portions;
+    const uint64_t round = WEFT_MULTICAST_BLOCKS * most;
+    const uint64_t rounds = args->bytes > round ? (args->bytes + round - 1) / round : 1;
+    const uint64_t parts = rounds * WEFT_MULTICAST_BLOCKS;
+    uint64_t piece = (args->bytes + parts - 1) / parts;
+    piece = piece < least ? least : piece;
+    args->piece = (uint32_t)((piece + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES);
+    args->first = 0;
+}
+
+/* The same with first pieces that ascend. A piece is a multiple of so many bytes that the first
+ * ones fill half a round. */
+static void divide_in_steps(weft_multicast_args_t *args, uint64_t most)
+{
+    const uint64_t step = (uint64_t)WEFT_MULTICAST_BLOCKS * WEFT_UNIT_BYTES;
+    const uint64_t half = most / step * step * WEFT_MULTICAST_BLOCKS / 2;
+    const uint64_t halves = (args->bytes + half - 1) / half;
+    const uint64_t parts = (halves / 2 * 2 + 1) * WEFT_MULTICAST_BLOCKS / 2;
+    const uint64_t piece = (args->bytes + parts - 1) / parts;
+    args->piece = (uint32_t)((piece + step - 1) / step * step);
+    args->first = args->piece / WEFT_MULTICAST_BLOCKS;
+}
+
+/* Where data go straight, a block has one piece: it need not wait for the others in between. */
 void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out)
 {
     weft_multicast_args_t *args = &out->args.multicast;
-    args->piece = multicast_piece(args->bytes, args->portions);
+    const uint64_t slot = WEFT_MULTICAST_SLOT / args->portions / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES;
+    bool straight = is_straight(kernel, args);
+    if (!straight && args->bytes > WEFT_MULTICAST_BLOCKS * slot)
+        divide_in_steps(args, slot);
+    else
+        divide_evenly(args, straight ? MULTICAST_STRAIGHT_MOST : slot);
+    args->row = straight ? WEFT_UNIT_BYTES : args->piece;
     const uint64_t pieces = (args->bytes + args->piece - 1) / args->piece;
     out->kernel = kernel;
     out->fills_device = false;

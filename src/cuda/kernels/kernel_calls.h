@@ -121,8 +121,8 @@ void weft_call_scaling(const weft_kernel_scaling_t *scaling, unsigned processors
  * crowd  how many of the ranks share a device, at most */
 void weft_call_exchange(weft_kernel_t kernel, size_t most, int crowd, weft_kernel_call_t *out);
 
-/** The caller has filled in out->args.multicast, except for `piece`. Its `portions` and `bytes` are
- * the same on all ranks. */
+/** The caller has filled in out->args.multicast, except for `piece`, `first` and `row`. Its
+ * `portions`, their lengths and what of them is bound are the same on all ranks. */
 void weft_call_multicast(weft_kernel_t kernel, weft_kernel_call_t *out);
 
 #endif

@@ -16,8 +16,20 @@
  *   broadcast        -               the root's data are stored to all         the data
  *   allgather        -               its block is stored to all                the blocks
  *
- * Where there is nothing to bring, "brought" says that the slot is free. While it waits for the
- * others a member brings the next piece, into the other of two slots. The waits come to an end for
+ * Data in bound memory, which the switch reaches, are not brought or taken: what is added up is
+ * loaded from there, and what goes to all is stored there, except for a last unit that is not
+ * whole. That goes through a slot.
+ *
+ * Where there is nothing to bring, "brought" says that the slot is free, and that bound memory may
+ * be used. While it waits for the others a member brings the next piece, into the other of two
+ * slots. If all blocks had pieces of one size, they would all copy at the same time and then all
+ * use the switch, which is idle while they copy: a third of the time, by counted bytes
+ * (docs/device.md). So in long pipelines the first pieces differ, from a small one of the first
+ * block to a whole one of the last block: from then on some blocks bring while others pass and
+ * others take. (Blocks with one role each would have to run at the same time on a device, since
+ * they would wait for each other.)
+ *
+ * The waits come to an end for
  * these reasons: block b waits only for what the blocks b of the others tell, all launch equally
  * many blocks, and each tells before it waits, also where it has nothing to pass. All tell the same
  * numbers in the same order, each in a word of its own, so a number stands for all before it. After
@@ -40,17 +52,25 @@
 /* Units that a thread has under way at once, since an access through the switch takes long. */
 enum { WEFT_MULTICAST_UNITS = 4 };
 
-/* What this block takes in a turn: where it begins in each portion, and where its slot lies. */
+/* What this block takes in a turn: where it begins in each portion, its length, and where its slot
+ * lies. */
 struct weft_multicast_piece_t {
-    uint64_t offset, slot;
+    uint64_t offset, bytes, slot;
 };
 
+/* The first pieces of blocks 0, 1, 2 ... are 1, 2, 3 ... times args.first long. */
 WEFT_DEVICE weft_multicast_piece_t weft_multicast_piece(const weft_multicast_args_t &args,
                                                         uint64_t turn)
 {
-    const uint64_t number = weft_block() + turn * weft_blocks();
-    const uint64_t slots = weft_block() * WEFT_MULTICAST_AREA + WEFT_MULTICAST_LINE;
-    return {number * args.piece, slots + turn % 2 * WEFT_MULTICAST_SLOT};
+    const uint64_t block = weft_block(), blocks = weft_blocks();
+    const uint64_t slots = block * WEFT_MULTICAST_AREA + WEFT_MULTICAST_LINE;
+    const uint64_t slot = slots + turn % 2 * WEFT_MULTICAST_SLOT;
+    if (args.first == 0)
+        return {(block + turn * blocks) * args.piece, args.piece, slot};
+    if (turn == 0)
+        return {args.first * (block * (block + 1) / 2), args.first * (block + 1), slot};
+    const uint64_t all_first = args.first * (blocks * (blocks + 1) / 2);
+    return {all_first + (block + (turn - 1) * blocks) * args.piece, args.piece, slot};
 }
 
 WEFT_DEVICE bool weft_has_turn(const weft_multicast_args_t &args, uint64_t turn)
@@ -64,7 +84,14 @@ WEFT_DEVICE uint64_t weft_piece_bytes(const weft_multicast_args_t &args,
 {
     const uint64_t bytes = args.portion[index].bytes;
     const uint64_t left = piece.offset < bytes ? bytes - piece.offset : 0;
-    return left < args.piece ? left : args.piece;
+    return left < piece.bytes ? left : piece.bytes;
+}
+
+/* Where portion `index` has its place in a slot. */
+WEFT_DEVICE char *weft_row(const weft_multicast_args_t &args, const weft_multicast_piece_t &piece,
+                           uint32_t index, void *memory)
+{
+    return weft_at(memory, piece.slot + (uint64_t)index * args.row);
 }
 
 /* ---- telling and waiting ---- */
@@ -108,8 +135,8 @@ WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t num
     const char *line = weft_at(args.own, weft_block() * WEFT_MULTICAST_AREA);
     bool is_there = true;
     WEFT_NO_UNROLL for (uint32_t m = weft_block_thread(); m < args.members && is_there;
-                        m += weft_block_threads())
-        is_there = weft_await_word(waiter, line + m * sizeof(uint64_t), number);
+                        m += weft_block_threads()) is_there =
+        weft_await_word(waiter, line + m * sizeof(uint64_t), number);
     weft_multicast_see();
     return weft_block_all(is_there);
 }
@@ -168,31 +195,89 @@ WEFT_DEVICE_ONCE void weft_carry(void *to, const void *from, uint64_t bytes)
     }
 }
 
-/* Puts what this member gives into a slot, in its own memory or in that of all. */
-template <class To>
-WEFT_DEVICE void weft_give(const weft_multicast_args_t &args, const weft_multicast_piece_t &piece,
-                           void *memory)
+/* Copies what this member gives into a slot of its own memory. */
+WEFT_DEVICE void weft_bring_portions(const weft_multicast_args_t &args,
+                                     const weft_multicast_piece_t &piece)
 {
     WEFT_NO_UNROLL for (uint32_t i = 0; i < args.portions; i++)
     {
-        if (args.portion[i].from != nullptr)
-            weft_carry<weft_local_t, To>(weft_at(memory, piece.slot + (uint64_t)i * args.piece),
-                                        weft_at(args.portion[i].from, piece.offset),
-                                        weft_piece_bytes(args, piece, i));
+        if (args.portion[i].from != nullptr && args.portion[i].from_all == nullptr)
+            weft_carry<weft_local_t, weft_local_t>(weft_row(args, piece, i, args.own),
+                                                   weft_at(args.portion[i].from, piece.offset),
+                                                   weft_piece_bytes(args, piece, i));
     }
 }
 
-/* Gets what this member wants out of a slot. */
-template <class From>
-WEFT_DEVICE void weft_get(const weft_multicast_args_t &args, const weft_multicast_piece_t &piece,
-                          const void *memory)
+/* Where the memory of all has what is added up. */
+WEFT_DEVICE const char *weft_added(const weft_multicast_args_t &args,
+                                   const weft_multicast_piece_t &piece, uint32_t index)
+{
+    const void *bound = args.portion[index].from_all;
+    return bound == nullptr ? weft_row(args, piece, index, args.all) : weft_at(bound, piece.offset);
+}
+
+/* Gets what this member wants of what is added up. */
+template <class Reduced>
+WEFT_DEVICE void weft_get_sums(const weft_multicast_args_t &args,
+                               const weft_multicast_piece_t &piece)
 {
     WEFT_NO_UNROLL for (uint32_t i = 0; i < args.portions; i++)
     {
         if (args.portion[i].to != nullptr)
-            weft_carry<From, weft_local_t>(weft_at(args.portion[i].to, piece.offset),
-                                          weft_at(memory, piece.slot + (uint64_t)i * args.piece),
-                                          weft_piece_bytes(args, piece, i));
+            weft_carry<weft_added_up_t<Reduced>, weft_local_t>(
+                weft_at(args.portion[i].to, piece.offset), weft_added(args, piece, i),
+                weft_piece_bytes(args, piece, i));
+    }
+}
+
+/* How many of a piece's bytes are stored straight into the bound memory of all. */
+WEFT_DEVICE uint64_t weft_straight(const weft_multicast_portion_t &portion, uint64_t bytes)
+{
+    return portion.to_all == nullptr ? 0 : bytes / WEFT_UNIT_BYTES * WEFT_UNIT_BYTES;
+}
+
+/* What a member sends to all: bytes from `begin` on of its piece of a portion. */
+struct weft_parcel_t {
+    const void *from;
+    uint64_t begin, bytes;
+};
+
+/* Where the bytes from `offset` on of a piece lie in its row, which may be one unit long. */
+WEFT_DEVICE uint64_t weft_in_row(const weft_multicast_args_t &args, uint64_t offset)
+{
+    return args.row > WEFT_UNIT_BYTES ? offset : 0;
+}
+
+/* Stores it to all: into bound memory, or slots, to which the last unit goes in any case if it is
+ * not whole. */
+template <class From>
+WEFT_DEVICE void weft_spread(const weft_multicast_args_t &args, const weft_multicast_piece_t &piece,
+                             uint32_t index, const weft_parcel_t &parcel)
+{
+    const weft_multicast_portion_t &portion = args.portion[index];
+    const uint64_t straight = weft_straight(portion, parcel.bytes);
+    char *row = weft_row(args, piece, index, args.all);
+    if (straight > 0)
+        weft_carry<From, weft_everywhere_t>(weft_at(portion.to_all, piece.offset + parcel.begin),
+                                            parcel.from, straight);
+    weft_carry<From, weft_everywhere_t>(weft_at(row, weft_in_row(args, parcel.begin + straight)),
+                                        weft_at(parcel.from, straight), parcel.bytes - straight);
+}
+
+/* Copies what this member gets out of a slot of its own memory. */
+WEFT_DEVICE void weft_take_portions(const weft_multicast_args_t &args,
+                                    const weft_multicast_piece_t &piece)
+{
+    WEFT_NO_UNROLL for (uint32_t i = 0; i < args.portions; i++)
+    {
+        const weft_multicast_portion_t &portion = args.portion[i];
+        const uint64_t bytes = weft_piece_bytes(args, piece, i);
+        const uint64_t straight = weft_straight(portion, bytes);
+        const char *row = weft_row(args, piece, i, args.own);
+        if (portion.to != nullptr)
+            weft_carry<weft_local_t, weft_local_t>(weft_at(portion.to, piece.offset + straight),
+                                                   weft_at(row, weft_in_row(args, straight)),
+                                                   bytes - straight);
     }
 }
 
@@ -205,9 +290,9 @@ WEFT_DEVICE void weft_reduce_slice(const weft_multicast_args_t &args,
     const uint64_t units = (bytes + WEFT_UNIT_BYTES - 1) / WEFT_UNIT_BYTES;
     const uint64_t slice = (units + args.members - 1) / args.members * WEFT_UNIT_BYTES;
     const uint64_t begin = slice * args.member, left = begin < bytes ? bytes - begin : 0;
-    char *slot = weft_at(args.all, piece.slot + begin);
-    weft_carry<weft_added_up_t<Reduced>, weft_everywhere_t>(slot, slot,
-                                                            left < slice ? left : slice);
+    const weft_parcel_t parcel = {weft_at(weft_added(args, piece, 0), begin), begin,
+                                  left < slice ? left : slice};
+    weft_spread<weft_added_up_t<Reduced>>(args, piece, 0, parcel);
 }
 
 /* The parts of the pipeline that differ between collectives. */
@@ -215,13 +300,13 @@ template <class Reduced> struct weft_reduction_t {
     static WEFT_DEVICE void bring(const weft_multicast_args_t &args,
                                   const weft_multicast_piece_t &piece)
     {
-        weft_give<weft_local_t>(args, piece, args.own);
+        weft_bring_portions(args, piece);
     }
     static WEFT_DEVICE void pass(const weft_multicast_args_t &args,
                                  const weft_multicast_piece_t &piece)
     {
         if (args.scatters)
-            weft_get<weft_added_up_t<Reduced>>(args, piece, args.all);
+            weft_get_sums<Reduced>(args, piece);
         else
             weft_reduce_slice<Reduced>(args, piece);
     }
@@ -234,7 +319,14 @@ struct weft_movement_t {
     static WEFT_DEVICE void pass(const weft_multicast_args_t &args,
                                  const weft_multicast_piece_t &piece)
     {
-        weft_give<weft_everywhere_t>(args, piece, args.all);
+        WEFT_NO_UNROLL for (uint32_t i = 0; i < args.portions; i++)
+        {
+            const void *from = args.portion[i].from;
+            if (from != nullptr)
+                weft_spread<weft_local_t>(
+                    args, piece, i,
+                    {weft_at(from, piece.offset), 0, weft_piece_bytes(args, piece, i)});
+        }
     }
 };
 
@@ -259,7 +351,7 @@ template <class Work> WEFT_DEVICE void weft_multicast(const weft_multicast_args_
         if (!weft_await(args, weft_passed(args, turn)))
             return;
         if (!args.scatters)
-            weft_get<weft_local_t>(args, piece, args.own);
+            weft_take_portions(args, piece);
     }
 }
 

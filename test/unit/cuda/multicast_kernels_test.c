@@ -3,9 +3,10 @@
  * Kernels for multicast memory, run on the host at the same time: each reduction is compared with
  * the kernel that reduces operands in memory, and moved data with what was given, at all
  * alignments, in many pieces and in few, with blocks of different lengths, repeatedly in the same
- * memory; kernels whose partners do not come, and one whose partner comes after a standstill.
- * An address of the multicast object has the bit OF_OBJECT set; its other bits are the place in
- * each member's memory.
+ * memory, out of and into buffers that are bound and others; kernels whose partners do not come,
+ * and one whose partner comes after a standstill. An address of a multicast object has the bit
+ * OF_OBJECT set, and a number for the object; its other bits are the place in each member's
+ * memory.
  */
 #include "cuda/partner_kernels.h"
 
@@ -15,23 +16,45 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64, AREAS = 3 };
+enum { MOST_BYTES = 5000, ROOM = MOST_BYTES + 64 + 16 * MOST_MEMBERS, AREAS = 3 };
 
 #define OF_OBJECT ((uintptr_t)1 << 61)
+
+/* The memory behind each object: for the areas, and of bound buffers. */
+typedef enum object_of { AREAS_OF_ALL, SOURCES, RESULTS, OBJECTS } object_of_t;
+
+enum { OBJECT_BITS = 40 };
 
 static _Alignas(64) unsigned char source[MOST_MEMBERS][ROOM], result[MOST_MEMBERS][ROOM],
     expected[MOST_MEMBERS][ROOM];
 static _Alignas(64) unsigned char object[MOST_MEMBERS][AREAS * WEFT_MULTICAST_AREA];
 static unsigned members; /* of the present object */
 
+static unsigned char *object_memory(object_of_t which, unsigned member)
+{
+    return which == AREAS_OF_ALL ? object[member]
+           : which == SOURCES    ? source[member]
+                                 : result[member];
+}
+
 static unsigned places_of(const void *address, void **places_out, unsigned most)
 {
-    uintptr_t place = (uintptr_t)address & ~OF_OBJECT;
-    if (((uintptr_t)address & OF_OBJECT) == 0 || place >= sizeof(object[0]) || members > most)
+    uintptr_t rest = (uintptr_t)address & ~OF_OBJECT;
+    object_of_t which = (object_of_t)(rest >> OBJECT_BITS);
+    uintptr_t place = rest - ((uintptr_t)which << OBJECT_BITS);
+    if (((uintptr_t)address & OF_OBJECT) == 0 || which >= OBJECTS || members > most ||
+        place >= (which == AREAS_OF_ALL ? sizeof(object[0]) : ROOM))
         abort();
     for (unsigned i = 0; i < members; i++)
-        places_out[i] = object[i] + place;
+        places_out[i] = object_memory(which, i) + place;
     return members;
+}
+
+/* The address of something in a member's buffer in the object to which the buffer is bound. */
+static void *bound_address(object_of_t which, unsigned member, const unsigned char *at)
+{
+    uintptr_t place = (uintptr_t)(at - object_memory(which, member));
+    return (void *)(OF_OBJECT | (uintptr_t)which << OBJECT_BITS | place);
 }
 
 typedef enum form { ALLREDUCE, REDUCE_SCATTER, BCAST, ALLGATHER, FORMS } form_t;
@@ -45,10 +68,10 @@ typedef struct extent {
 typedef struct collective {
     form_t form;
     weft_kernel_t kernel, reduce; /* by multicast, and for operands in memory */
-    uint32_t flag, piece, root, portions;
+    uint32_t flag, piece, first, root, portions;
     extent_t portion[MOST_MEMBERS];
     size_t from_shift, to_shift;
-    bool is_in_place;
+    bool is_in_place, binds_from, binds_to;
 } collective_t;
 
 static bool is_reduction(const collective_t *its)
@@ -126,6 +149,11 @@ static weft_multicast_portion_t portion_of(const collective_t *its, uint32_t sel
         portion.from = device_address(origin(its, self, p));
     if (gets(its, self, p))
         portion.to = device_address(target(its, result[self], p));
+    if (its->binds_from)
+        portion.from_all =
+            bound_address(its->is_in_place ? RESULTS : SOURCES, self, origin(its, self, p));
+    if (its->binds_to)
+        portion.to_all = bound_address(RESULTS, self, target(its, result[self], p));
     return portion;
 }
 
@@ -148,10 +176,36 @@ static void prepare(const collective_t *its, uint32_t self, uint64_t limit_ns)
             args->bytes = args->portion[p].bytes;
     }
     weft_call_multicast(its->kernel, &calls[self]);
-    assert_true(args->piece % 16 == 0 && args->piece * args->portions <= WEFT_MULTICAST_SLOT);
+    assert_true(args->piece % 16 == 0 && args->row * args->portions <= WEFT_MULTICAST_SLOT);
+    assert_true(args->row == args->piece || (its->binds_from || its->binds_to));
+    if (args->row == args->piece)
+        args->row = its->piece;
     args->piece = its->piece;
+    args->first = its->first;
     size_t pieces = (args->bytes + its->piece - 1) / its->piece;
     calls[self].blocks = pieces < AREAS ? (unsigned)pieces : AREAS;
+}
+
+/* Portions that are bound begin at multiples of 16. */
+static void bind_buffers(collective_t *its)
+{
+    size_t moved = 0;
+    bool moves = !is_reduction(its), scatters = its->form == REDUCE_SCATTER;
+    its->binds_from = !moves && random_below(2) == 0;
+    its->binds_to =
+        !scatters && (its->is_in_place && !moves ? its->binds_from : random_below(2) == 0);
+    if (its->binds_to && its->form == BCAST)
+        its->is_in_place = true; /* the root's buffer is bound, too */
+    if (its->binds_from)
+        its->from_shift &= ~(size_t)15;
+    if (its->binds_to)
+        its->to_shift &= ~(size_t)15;
+    if (its->is_in_place && its->binds_from)
+        its->to_shift &= ~(size_t)15;
+    for (uint32_t p = 0; p < its->portions && (its->binds_from || its->binds_to); p++) {
+        its->portion[p].place = moved;
+        moved += (its->portion[p].bytes + 15) / 16 * 16;
+    }
 }
 
 /* One portion is as long as it may be; further ones are shorter, and some have nothing. */
@@ -182,7 +236,10 @@ static collective_t random_case(form_t form, weft_kernel_t reduce, weft_kernel_t
                         .from_shift = random_below(2) * random_below(32),
                         .to_shift = random_below(2) * random_below(32)};
     its.is_in_place = (form == ALLREDUCE || form == ALLGATHER) && random_below(3) == 0;
+    its.first = random_below(2) * (its.piece / AREAS / 16 * 16);
     choose_portions(&its, reduce == WEFT_NO_KERNEL ? 1 : weft_kernel_element_bytes[reduce]);
+    if (random_below(2) == 0)
+        bind_buffers(&its);
     return its;
 }
 
@@ -314,32 +371,62 @@ static void standstill(void **state)
     assert_memory_equal(result[1], expected[1], ROOM);
 }
 
+static weft_kernel_call_t launch_of(uint64_t bytes, uint32_t portions, bool is_bound)
+{
+    weft_kernel_call_t call = {.args.multicast = {.bytes = bytes, .portions = portions},
+                               .fills_device = true};
+    for (uint32_t i = 0; i < portions; i++) {
+        weft_multicast_portion_t *portion = &call.args.multicast.portion[i];
+        portion->from_all = portion->to_all = is_bound ? object[0] : NULL;
+    }
+    weft_call_multicast(kernels[0].multicast, &call);
+    assert_false(call.fills_device);
+    assert_int_equal(call.args.multicast.piece % 16, 0);
+    assert_in_range(call.args.multicast.row, 16, WEFT_MULTICAST_SLOT / portions);
+    assert_in_range(call.blocks, 1, WEFT_MULTICAST_BLOCKS);
+    assert_true((uint64_t)call.blocks * call.args.multicast.piece >= bytes ||
+                call.blocks == WEFT_MULTICAST_BLOCKS);
+    return call;
+}
+
 /* The largest launch uses all the memory, and no launch needs more. All ranks launch the same
- * blocks: none may leave out some of them. */
+ * blocks: none may leave out some of them. Once the data take more than a round, the first pieces
+ * ascend to a whole one, so that blocks do different things at a time. */
 static void launches(void **state)
 {
     (void)state;
     for (uint64_t bytes = 1; bytes < (uint64_t)1 << 40; bytes = bytes * 3 + 1) {
         for (uint32_t portions = 1; portions <= WEFT_EXCHANGE_MEMBERS; portions++) {
-            weft_kernel_call_t call = {.args.multicast = {.bytes = bytes, .portions = portions},
-                                       .fills_device = true};
-            weft_call_multicast(kernels[0].multicast, &call);
+            weft_kernel_call_t call = launch_of(bytes, portions, false);
             const weft_multicast_args_t *args = &call.args.multicast;
-            assert_false(call.fills_device);
-            assert_int_equal(args->piece % 16, 0);
-            assert_in_range(args->piece, 16, WEFT_MULTICAST_SLOT / portions);
-            assert_in_range(call.blocks, 1, WEFT_MULTICAST_BLOCKS);
-            assert_true((uint64_t)call.blocks * args->piece >= bytes ||
-                        call.blocks == WEFT_MULTICAST_BLOCKS);
+            bool is_long = bytes > WEFT_MULTICAST_BLOCKS * (WEFT_MULTICAST_SLOT / portions);
+            assert_int_equal(args->row, args->piece);
+            assert_int_equal(args->first % 16, 0);
+            assert_int_equal(args->first, is_long ? args->piece / WEFT_MULTICAST_BLOCKS : 0);
+            assert_true(!is_long || args->first > 0);
         }
+    }
+}
+
+/* Out of and into bound memory a block has one piece, of any length: it waits twice. */
+static void straight_launches(void **state)
+{
+    (void)state;
+    for (uint64_t bytes = 1; bytes < (uint64_t)1 << 35; bytes = bytes * 3 + 1) {
+        weft_kernel_call_t call = launch_of(bytes, 1, true);
+        const weft_multicast_args_t *args = &call.args.multicast;
+        assert_int_equal(args->row, 16);
+        assert_int_equal(args->first, 0);
+        assert_true((uint64_t)call.blocks * args->piece >= bytes);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reductions), cmocka_unit_test(movements),
-                                       cmocka_unit_test(alone), cmocka_unit_test(standstill),
-                                       cmocka_unit_test(launches)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reductions), cmocka_unit_test(movements),
+        cmocka_unit_test(alone),      cmocka_unit_test(standstill),
+        cmocka_unit_test(launches),   cmocka_unit_test(straight_launches)};
     int failed = open_kernels();
     if (failed != 0)
         return failed;
