@@ -3,6 +3,7 @@
 #include "cuda/allocation.h"
 
 #include "cuda/bar.h"
+#include "cuda/cuda_multicast.h"
 #include "cuda/cuda_segments.h"
 #include "cuda/cuda_share.h"
 #include "cuda/cuda_stream.h"
@@ -117,6 +118,7 @@ static void forget_allocation(weft_allocation_t **at)
     *at = entry->next;
     wefti_bar_forget(entry);
     wefti_segments_forget(entry->memory.id);
+    wefti_multicast_forget(entry->memory.id);
     if (entry->is_known_elsewhere && weft_device_freed != NULL)
         weft_device_freed(entry->memory.id);
     wefti_share_end(entry);

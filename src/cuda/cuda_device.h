@@ -33,6 +33,7 @@ struct weft_device {
     struct weft_scratch *scratch;
     struct weft_kernels *kernels; /* owned by cuda_kernels.c */
     int multicasts;               /* owned by cuda_multicast.c: 1 yes, -1 no, 0 not asked yet */
+    size_t multicast_granule;     /* the same; 0: not asked yet */
     weft_device_t *next;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cuda/cuda_multicast.h"
 
+#include "cuda/allocation.h"
 #include "cuda/cuda_exchange.h"
 #include "cuda/cuda_kernels.h"
 #include "cuda/cuda_memory.h"
@@ -22,7 +23,10 @@
 _Static_assert((int)WEFT_EXCHANGE_MOST_MEMBERS == (int)WEFT_EXCHANGE_MEMBERS,
                "as many ranks as a kernel takes");
 
-enum { OBJECT_BYTES = WEFT_MULTICAST_BLOCKS * WEFT_MULTICAST_AREA };
+enum {
+    OBJECT_BYTES = WEFT_MULTICAST_BLOCKS * WEFT_MULTICAST_AREA,
+    BOUND_PART = 8, /* of a device: so much of it may be buffers of the program that are bound */
+};
 
 /* A member that is 0 was not made yet. */
 typedef struct part {
@@ -30,12 +34,16 @@ typedef struct part {
     weft_device_t *device;
     weft_cu_allocation_t object, memory;
     weft_cu_address_t own, all;
-    bool is_bound;
-    int fd;           /* of the object, in the process that has made it; -1: none */
-    weft_link_t link; /* in the list of closed objects */
+    size_t bound_bytes;
+    uint64_t buffer; /* the allocation that the program's buffer lies in; 0: the library's memory */
+    int fd;          /* of the object, in the process that has made it; -1: none */
+    weft_link_t link; /* in one of the lists below */
 } multicast_part_t;
 
-static weft_list_t closed = {&closed, &closed}, in_use = {&in_use, &in_use};
+static weft_list_t closed = {&closed, &closed}, in_use = {&in_use, &in_use},
+                   buffers = {&buffers, &buffers}; /* to which a buffer is bound */
+
+static size_t buffer_bytes; /* of all that are bound */
 
 /* ---- what a device can ---- */
 
@@ -83,6 +91,11 @@ static bool is_good(weft_cu_result_t result, const char *call)
     return result == WEFT_CU_SUCCESS;
 }
 
+static size_t in_granules(size_t bytes, size_t granule)
+{
+    return (bytes + granule - 1) / granule * granule;
+}
+
 /* The granularity that the driver recommends may be far larger than needed. */
 static bool measure_granularity(multicast_part_t *part, weft_cu_multicast_t *properties)
 {
@@ -96,17 +109,42 @@ static bool measure_granularity(multicast_part_t *part, weft_cu_multicast_t *pro
                  "cuMulticastGetGranularity"))
         return false;
     part->common.share.granule = (uint32_t)best;
-    properties->bytes = (OBJECT_BYTES + best - 1) / best * best;
+    properties->bytes = in_granules(OBJECT_BYTES, best);
     return true;
 }
 
-static bool make_object(multicast_part_t *part, int members)
+/* Buffers are bound in units of the least granularity. 0: the driver does not say. */
+static size_t least_granularity(weft_device_t *device)
+{
+    weft_visit_t visit;
+    const weft_cu_multicast_t properties = {
+        .devices = 2, .bytes = OBJECT_BYTES, .handle_types = WEFT_CU_HANDLE_POSIX_FD};
+    if (device->multicast_granule == 0 && wefti_device_enter(device, &visit) == MPI_SUCCESS) {
+        is_good(wefti_cu.cuMulticastGetGranularity(&device->multicast_granule, &properties,
+                                                   WEFT_CU_MULTICAST_MINIMUM),
+                "cuMulticastGetGranularity");
+        wefti_device_leave(&visit);
+    }
+    return device->multicast_granule;
+}
+
+static bool measure_object(multicast_part_t *part, weft_cu_multicast_t *properties, size_t bytes)
+{
+    size_t granule = part->device->multicast_granule;
+    if (bytes == 0)
+        return measure_granularity(part, properties);
+    part->common.share.granule = (uint32_t)granule;
+    properties->bytes = granule == 0 ? 0 : in_granules(bytes, granule);
+    return granule != 0;
+}
+
+static bool make_object(multicast_part_t *part, int members, size_t bytes)
 {
     weft_multicast_share_t *share = &part->common.share;
     weft_cu_multicast_t properties = {.devices = (unsigned)members,
                                       .bytes = OBJECT_BYTES,
                                       .handle_types = WEFT_CU_HANDLE_POSIX_FD};
-    if (!measure_granularity(part, &properties) ||
+    if (!measure_object(part, &properties, bytes) ||
         !is_good(wefti_cu.cuMulticastCreate(&part->object, &properties), "cuMulticastCreate") ||
         !is_good(wefti_cu.cuMemExportToShareableHandle(&part->fd, part->object,
                                                        WEFT_CU_HANDLE_POSIX_FD, 0),
@@ -169,10 +207,37 @@ static bool object_bind_memory(multicast_part_t *part)
 {
     if (!take_part_memory(part))
         return false;
-    part->is_bound = is_good(
-        wefti_cu.cuMulticastBindMem(part->object, 0, part->memory, 0, part->common.share.bytes, 0),
-        "cuMulticastBindMem");
-    return part->is_bound && map_both(part);
+    size_t bytes = part->common.share.bytes;
+    if (!is_good(wefti_cu.cuMulticastBindMem(part->object, 0, part->memory, 0, bytes, 0),
+                 "cuMulticastBindMem"))
+        return false;
+    part->bound_bytes = bytes;
+    return map_both(part);
+}
+
+/* The granules that a buffer lies in. */
+typedef struct granules {
+    uint64_t begin, end;
+} granules_t;
+
+static granules_t granules_of(const weft_share_t *share, size_t bytes, size_t granule)
+{
+    uint64_t begin = share->address / granule * granule;
+    return (granules_t){begin, begin + in_granules(share->address - begin + bytes, granule)};
+}
+
+static bool object_bind_buffer(multicast_part_t *part, const granules_t *where)
+{
+    const weft_multicast_share_t *share = &part->common.share;
+    size_t bytes = where->end - where->begin;
+    if (bytes > share->bytes ||
+        !is_good(wefti_cu.cuMulticastBindAddr(part->object, 0, where->begin, bytes, 0),
+                 "cuMulticastBindAddr"))
+        return false;
+    part->bound_bytes = bytes;
+    return is_good(
+        wefti_map_allocation(part->object, share->bytes, share->granule, part->device, &part->all),
+        "cuMemMap of an object");
 }
 
 /* ---- undoing the steps ---- */
@@ -184,13 +249,15 @@ static void unbind(multicast_part_t *part)
         wefti_unmap_allocation(part->all, bytes);
     if (part->own != 0)
         wefti_unmap_allocation(part->own, bytes);
-    if (part->is_bound)
-        wefti_cu.cuMulticastUnbind(part->object, part->device->number, 0, bytes);
+    if (part->bound_bytes != 0)
+        wefti_cu.cuMulticastUnbind(part->object, part->device->number, 0, part->bound_bytes);
     if (part->memory != 0)
         wefti_cu.cuMemRelease(part->memory);
+    if (part->buffer != 0)
+        buffer_bytes -= part->bound_bytes;
     part->all = part->own = 0;
     part->memory = 0;
-    part->is_bound = false;
+    part->bound_bytes = 0;
 }
 
 static void return_object(multicast_part_t *part)
@@ -225,6 +292,8 @@ void wefti_multicasts_close(void)
 void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use)
 {
     multicast_part_t *part = (multicast_part_t *)multicast;
+    if (part->buffer != 0)
+        weft_list_remove(&part->link);
     if (is_in_use) {
         weft_list_append(&in_use, &part->link);
         return;
@@ -236,7 +305,7 @@ void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use)
         give_back_late();
 }
 
-/* ---- the calls ---- */
+/* ---- objects ---- */
 
 static multicast_part_t *begin_object(weft_device_t *device)
 {
@@ -251,10 +320,16 @@ static multicast_part_t *begin_object(weft_device_t *device)
     return part;
 }
 
-/* Member 0 makes the object; the other members open the one that `share` names, and of which they
- * have a descriptor. */
-static weft_multicast_t *object_join_object(weft_device_t *device, int members,
-                                            const weft_multicast_share_t *share, int fd)
+/* What becomes an object: member 0 makes it, for `bytes` bytes of a buffer or for the library; the
+ * other members open the one that `share` names, and of which they have a descriptor. */
+typedef struct origin {
+    int members;
+    size_t bytes;
+    const weft_multicast_share_t *share; /* NULL: this is member 0 */
+    int fd;
+} origin_t;
+
+static weft_multicast_t *object_join_object(weft_device_t *device, const origin_t *origin)
 {
     weft_visit_t visit;
     multicast_part_t *part = begin_object(device);
@@ -262,7 +337,8 @@ static weft_multicast_t *object_join_object(weft_device_t *device, int members,
         return NULL;
     bool is_there = wefti_device_enter(device, &visit) == MPI_SUCCESS;
     if (is_there) {
-        is_there = (share == NULL ? make_object(part, members) : import_object(part, share, fd)) &&
+        is_there = (origin->share == NULL ? make_object(part, origin->members, origin->bytes)
+                                          : import_object(part, origin->share, origin->fd)) &&
                    add_own_device(part);
         wefti_device_leave(&visit);
     }
@@ -272,9 +348,9 @@ static weft_multicast_t *object_join_object(weft_device_t *device, int members,
     return NULL;
 }
 
-weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members)
+weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members, size_t bytes)
 {
-    return object_join_object(device, members, NULL, -1);
+    return object_join_object(device, &(origin_t){.members = members, .bytes = bytes, .fd = -1});
 }
 
 weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share)
@@ -282,7 +358,7 @@ weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multica
     int fd;
     if (wefti_streams_may_wait() || !fetch_object(share, &fd))
         return NULL;
-    weft_multicast_t *multicast = object_join_object(device, 0, share, fd);
+    weft_multicast_t *multicast = object_join_object(device, &(origin_t){.share = share, .fd = fd});
     close(fd);
     return multicast;
 }
@@ -317,13 +393,87 @@ bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared)
     return true;
 }
 
+/* ---- buffers of the program ---- */
+
+/* The driver binds memory of cuMemCreate only, and to objects that processes share only such memory
+ * as they could share. (It also takes memory of pools; but other allocations of a pool lie in the
+ * same granules.) */
+static bool is_bindable(const weft_allocation_t *entry)
+{
+    return entry != NULL && entry->memory.kind == WEFT_MEMORY_DEVICE && !entry->is_legacy &&
+           entry->pool == NULL &&
+           (entry->handle_types & (WEFT_CU_HANDLE_POSIX_FD | WEFT_CU_HANDLE_FABRIC)) != 0;
+}
+
+bool wefti_multicast_can_bind(weft_device_t *device, const weft_share_t *share, size_t bytes,
+                              uint32_t *place_out)
+{
+    const weft_allocation_t *entry = wefti_allocation_of(share->id);
+    if (wefti_cu.cuMulticastBindAddr == NULL || !is_bindable(entry) || share->is_brief ||
+        entry->memory.device != device)
+        return false;
+    const size_t granule = least_granularity(device);
+    if (granule == 0)
+        return false;
+    const weft_memory_t *memory = &entry->memory;
+    const granules_t where = granules_of(share, bytes, granule);
+    *place_out = (uint32_t)(share->address - where.begin);
+    return where.begin >= memory->base && where.end <= memory->base + memory->bytes &&
+           (where.begin - memory->base) % granule == 0 && *place_out % WEFT_UNIT_BYTES == 0;
+}
+
+bool wefti_multicast_bind_buffer(weft_multicast_t *multicast, const weft_share_t *share,
+                                 size_t bytes)
+{
+    weft_visit_t visit;
+    multicast_part_t *part = (multicast_part_t *)multicast;
+    const granules_t where = granules_of(share, bytes, multicast->share.granule);
+    if (wefti_streams_may_wait() ||
+        buffer_bytes + (where.end - where.begin) > part->device->bytes / BOUND_PART ||
+        wefti_device_enter(part->device, &visit) != MPI_SUCCESS)
+        return false;
+    bool is_there = object_bind_buffer(part, &where);
+    if (!is_there)
+        unbind(part);
+    wefti_device_leave(&visit);
+    if (!is_there)
+        return false;
+    part->buffer = share->id;
+    buffer_bytes += part->bound_bytes;
+    multicast->at = (void *)(uintptr_t)part->all;
+    weft_list_append(&buffers, &part->link);
+    return true;
+}
+
+/* While a stream may wait the memory is unbound later, when the layer above closes the object. */
+void wefti_multicast_forget(uint64_t id)
+{
+    weft_visit_t visit;
+    for (weft_link_t *link = buffers.next; link != &buffers; link = link->next) {
+        multicast_part_t *part = WEFT_ELEMENT(link, multicast_part_t, link);
+        if (part->buffer != id || part->common.is_gone)
+            continue;
+        part->common.is_gone = true;
+        if (wefti_streams_may_wait() || part->device->is_dead ||
+            wefti_device_enter(part->device, &visit) != MPI_SUCCESS)
+            continue;
+        unbind(part);
+        wefti_device_leave(&visit);
+    }
+}
+
+/* ---- calls ---- */
+
 static void put_portions(const weft_multicast_call_t *its, weft_multicast_args_t *args)
 {
     args->portions = (uint32_t)its->portions;
     for (int i = 0; i < its->portions; i++) {
         const weft_portion_t *portion = &its->portion[i];
-        args->portion[i] = (weft_multicast_portion_t){
-            .from = portion->from, .to = portion->to, .bytes = portion->bytes};
+        args->portion[i] = (weft_multicast_portion_t){.from = portion->from,
+                                                      .to = portion->to,
+                                                      .bytes = portion->bytes,
+                                                      .from_all = portion->from_all,
+                                                      .to_all = portion->to_all};
         if (portion->bytes > args->bytes)
             args->bytes = portion->bytes;
     }

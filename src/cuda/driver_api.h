@@ -287,6 +287,9 @@ typedef struct weft_cu_copy2d {
     X(cuMulticastBindMem, cuMulticastBindMem,                                                      \
       (weft_cu_allocation_t object, size_t offset, weft_cu_allocation_t memory,                    \
        size_t memory_offset, size_t bytes, unsigned long long flags))                              \
+    X(cuMulticastBindAddr, cuMulticastBindAddr,                                                    \
+      (weft_cu_allocation_t object, size_t offset, weft_cu_address_t address, size_t bytes,        \
+       unsigned long long flags))                                                                  \
     X(cuMulticastUnbind, cuMulticastUnbind,                                                        \
       (weft_cu_allocation_t object, weft_cu_device_t device, size_t offset, size_t bytes))         \
     X(cuMulticastGetGranularity, cuMulticastGetGranularity,                                        \

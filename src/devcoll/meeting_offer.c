@@ -27,6 +27,7 @@ weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_
     offer->machine = args->op == NULL ? -1 : args->recv_type->machine;
     offer->ready = 0;
     memset(offer->stage, 0, sizeof(offer->stage));
+    memset(offer->bound, 0, sizeof(offer->bound));
     for (int side = 0; side < WEFT_SIDES; side++) {
         const weft_export_t *export = &exports[side];
         offer->rows[side] = (uint32_t) export->regions.count;

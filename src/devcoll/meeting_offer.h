@@ -17,6 +17,18 @@ typedef struct weft_offer_call {
     const weft_coll_args_t *args; /* here for their operation and type */
 } weft_offer_call_t;
 
+/** How far a member is with binding a buffer (bound_buffers.h). */
+typedef struct weft_bound_offer {
+    uint32_t stage, place;
+    weft_multicast_share_t object;
+} weft_bound_offer_t;
+
+static inline bool wefti_is_same_object(const weft_multicast_share_t *a,
+                                        const weft_multicast_share_t *b)
+{
+    return a->owner == b->owner && a->ticket == b->ticket;
+}
+
 /** Plain data in shared memory. */
 struct weft_offer {
     int32_t coll, tag, root;
@@ -32,7 +44,8 @@ struct weft_offer {
     uint8_t mapped[WEFT_EXCHANGE_MOST_MEMBERS];
     /* for method multicast: the object, offered by member 0 once it has joined */
     weft_multicast_share_t object;
-    weft_export_row_t row[]; /* [rows[WEFT_GIVES] + rows[WEFT_GETS]] */
+    weft_bound_offer_t bound[WEFT_SIDES]; /* for method multicast; of bound_buffers.c */
+    weft_export_row_t row[];              /* [rows[WEFT_GIVES] + rows[WEFT_GETS]] */
 };
 
 /** Is there room on this host for the offer of such a call? Offers have no room for the rows of

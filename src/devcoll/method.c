@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "devcoll/method.h"
 
+#include "devcoll/bound_buffers.h"
 #include "devcoll/task_private.h"
 #include "coll/tuning.h"
 
@@ -42,13 +43,23 @@ void wefti_method_begin(weft_task_t *task)
         .read = weft_pvar_read_count, .source = &method_calls[key]                                 \
     }
 
-static const weft_pvar_t method_pvars[WEFT_METHODS] = {
+static const weft_pvar_t method_pvars[] = {
     METHOD_PVAR(WEFT_METHOD_MULTICAST, "multicast"),
     METHOD_PVAR(WEFT_METHOD_LL, "ll"),
     METHOD_PVAR(WEFT_METHOD_DIRECT, "direct"),
     METHOD_PVAR(WEFT_METHOD_HIERARCHICAL, "hierarchical"),
     METHOD_PVAR(WEFT_METHOD_P2P, "p2p"),
     METHOD_PVAR(WEFT_METHOD_STAGED, "staged"),
+    {.name = "device_calls_bound",
+     .help = "Those by multicast of which the switch has read or written the program's buffers "
+             "itself, on this rank",
+     .pvar_class = MPI_T_PVAR_CLASS_COUNTER,
+     .verbosity = MPI_T_VERBOSITY_USER_DETAIL,
+     .category = WEFT_CATEGORY_DEVICE,
+     .type = MPI_UNSIGNED_LONG_LONG,
+     .read = weft_pvar_read_count,
+     .source = &wefti_bound_calls},
 };
 
-const weft_pvar_table_t weft_device_method_pvars = {method_pvars, WEFT_METHODS};
+const weft_pvar_table_t weft_device_method_pvars = {method_pvars,
+                                                    sizeof(method_pvars) / sizeof(method_pvars[0])};

@@ -18,12 +18,15 @@
  * Once all ranks are bound, this method does a meeting's call. A rank that cannot go on says
  * so in its offer, and the others give up as well.
  *
+ * Then the program's own buffers may be bound as well (bound_buffers.h).
+ *
  * An object belongs to one device of each rank. Where ranks bring memory of other devices, too,
  * each device of member 0 gets an object, which the devices join that the others bring when it is
  * new; calls with other sets of devices are done by other methods.
  */
 #include "devcoll/kernel_method.h"
 
+#include "devcoll/bound_buffers.h"
 #include "devcoll/comm_state.h"
 #include "devcoll/kernel_watch.h"
 #include "runtime/fd_mail.h"
@@ -39,11 +42,13 @@ typedef struct multicast_state {
     weft_kernel_state_t state;    /* first */
     weft_multicast_t *object;     /* NULL: not joined yet */
     weft_multicast_share_t share; /* as member 0 offers it */
+    weft_bound_buffers_t bound;
 } multicast_state_t;
 
 static bool multicast_close(weft_kernel_state_t *state)
 {
     multicast_state_t *its = (multicast_state_t *)state;
+    wefti_bound_close(&its->bound, state->is_unsafe);
     weft_device->close_multicast(its->object, state->is_unsafe);
     its->object = NULL;
     return true;
@@ -118,9 +123,13 @@ static bool multicast_offer(weft_task_t *task, weft_offer_t *offer)
     *stage = (uint32_t)its->state.stage;
     if (its->object != NULL)
         offer->object = its->share;
-    return its->state.stage == STAGE_BOUND &&
-           weft_device->can_multicast(its->state.device, task->args.op, task->args.recv_type) &&
-           wefti_kernel_hold(task);
+    bool is_ready =
+        its->state.stage == STAGE_BOUND &&
+        weft_device->can_multicast(its->state.device, task->args.op, task->args.recv_type) &&
+        wefti_kernel_hold(task);
+    if (is_ready)
+        wefti_bound_offer(&its->bound, task, offer);
+    return is_ready;
 }
 
 static bool does_any_give_up(const weft_meeting_t *meeting)
@@ -131,11 +140,6 @@ static bool does_any_give_up(const weft_meeting_t *meeting)
     return is_said;
 }
 
-static bool is_same_object(const weft_multicast_share_t *a, const weft_multicast_share_t *b)
-{
-    return a->owner == b->owner && a->ticket == b->ticket;
-}
-
 /* From JOINED on they must have joined the same object. */
 static bool are_all_at(const weft_meeting_t *meeting, uint32_t stage)
 {
@@ -143,7 +147,7 @@ static bool are_all_at(const weft_meeting_t *meeting, uint32_t stage)
     for (int i = 0; i < meeting->members; i++) {
         const weft_offer_t *offer = wefti_offer_of(meeting, i);
         if (offer->stage[WEFT_METHOD_MULTICAST] < stage ||
-            (stage >= STAGE_JOINED && !is_same_object(&offer->object, &maker->object)))
+            (stage >= STAGE_JOINED && !wefti_is_same_object(&offer->object, &maker->object)))
             return false;
     }
     return true;
@@ -155,7 +159,7 @@ static bool has_joined(const multicast_state_t *newest, const weft_multicast_sha
     const weft_kernel_state_t *state = &newest->state;
     for (; state != NULL; state = state->older) {
         const multicast_state_t *its = (const multicast_state_t *)state;
-        if (its->object != NULL && is_same_object(&its->share, share))
+        if (its->object != NULL && wefti_is_same_object(&its->share, share))
             return true;
     }
     return false;
@@ -166,7 +170,7 @@ static void method_join_object(multicast_state_t *its, const weft_task_t *task)
     const weft_meeting_t *meeting = &task->meeting;
     const weft_offer_t *maker = wefti_offer_of(meeting, 0);
     if (meeting->member == 0)
-        its->object = weft_device->make_multicast(its->state.device, meeting->members);
+        its->object = weft_device->make_multicast(its->state.device, meeting->members, 0);
     else if (maker->stage[WEFT_METHOD_MULTICAST] == STAGE_JOINED &&
              !has_joined(wefti_comm_method_state(task->request.comm, WEFT_METHOD_MULTICAST),
                          &maker->object))
@@ -191,6 +195,7 @@ static void method_bind_memory(multicast_state_t *its)
         wefti_kernel_refused(&its->state, "the driver refuses");
         return;
     }
+    its->bound.device = its->state.device;
     its->state.is_cleared_first = true;
     its->state.stage = STAGE_BOUND;
 }
@@ -260,7 +265,8 @@ static weft_portion_t portion_at(const weft_task_t *task, int index)
 static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t *task,
                             weft_queue_t **queue_out)
 {
-    const weft_multicast_t *object = ((const multicast_state_t *)state)->object;
+    const multicast_state_t *its = (const multicast_state_t *)state;
+    const weft_multicast_t *object = its->object;
     const weft_meeting_t *meeting = &task->meeting;
     weft_queue_t *queue = weft_device->queue(state->device, WEFT_STREAM_EXCHANGE);
     if (queue == NULL)
@@ -276,8 +282,19 @@ static int multicast_launch(const weft_kernel_state_t *state, const weft_task_t 
                                   .portions = has_blocks(task->coll) ? meeting->members : 1};
     for (int i = 0; i < call.portions; i++)
         call.portion[i] = portion_at(task, i);
+    wefti_bound_portions(&its->bound, task, &call);
     *queue_out = queue;
     return weft_device->multicast(queue, &call);
+}
+
+/* The call's buffers are bound before its kernel is launched: the driver may wait for kernels of
+ * this rank, and these for other ranks. */
+static void multicast_begin(weft_task_t *task)
+{
+    multicast_state_t *its = (multicast_state_t *)wefti_kernel_state(task, WEFT_METHOD_MULTICAST);
+    if (its != NULL)
+        wefti_bound_advance(&its->bound, task);
+    wefti_kernel_begin(task);
 }
 
 const weft_device_method_t wefti_multicast_method = {
@@ -289,7 +306,7 @@ const weft_device_method_t wefti_multicast_method = {
     .offer = multicast_offer,
     .learn = multicast_learn,
     .agrees = multicast_agrees,
-    .begin = wefti_kernel_begin,
+    .begin = multicast_begin,
     .cancel = wefti_kernel_cancel,
     .end = wefti_kernel_end,
     .release = wefti_kernel_release,

@@ -213,7 +213,9 @@ typedef struct weft_multicast_share {
 /** A rank's part of such an object; the memory belongs to the back end. */
 typedef struct weft_multicast {
     weft_multicast_share_t share;
-    uint32_t *watch; /* as of an inbox; NULL: no memory is bound yet */
+    uint32_t *watch; /* as of an inbox; NULL: no memory is bound yet, or a buffer of the program */
+    void *at;        /* of a buffer: where the bound memory begins, for from_all and to_all below */
+    bool is_gone;    /* the program has freed the buffer: this can only be closed */
 } weft_multicast_t;
 
 /** A part of the data of such a call, of elements laid out as in the user's memory. */
@@ -221,6 +223,11 @@ typedef struct weft_portion {
     const void *from; /* NULL: this member does not give it */
     void *to;         /* NULL: this member does not get it; may be `from` in an allreduce */
     size_t bytes;     /* the same on all members */
+    /* Where they lie in an object to which all members have bound these buffers, at multiples of
+     * 16; NULL: not bound. What is moved uses `to_all` only, what is reduced for one member
+     * `from_all` only. */
+    const void *from_all;
+    void *to_all;
 } weft_portion_t;
 
 /** A collective by kernels of all members, which run at the same time, as those of an exchange. One
@@ -327,9 +334,10 @@ typedef struct weft_device_ops {
      * any)? */
     bool (*can_multicast)(weft_device_t *device, const struct weft_op *op,
                           const struct weft_type *type);
-    /** Make an object for so many devices, this one among them; the caller closes it. NULL: the
-     * driver refuses, or cannot be asked at the moment. */
-    weft_multicast_t *(*make_multicast)(weft_device_t *device, int members);
+    /** Make an object for so many devices, this one among them; the caller closes it. It is for
+     * buffers of the program, of so many bytes from the beginning of their first granule on; 0: for
+     * memory of the library. NULL: the driver refuses, or cannot be asked at the moment. */
+    weft_multicast_t *(*make_multicast)(weft_device_t *device, int members, size_t bytes);
     /** Have this device join an object of another rank, which it cannot leave again; the caller
      * closes it. NULL: as above, or its owner has been asked for a descriptor
      * (weft_fd_is_awaited): try again. */
@@ -338,6 +346,15 @@ typedef struct weft_device_ops {
      * driver blocks until they have. Other members may use the memory once `cleared` is reached,
      * whose done and owner the caller has set. false: as above. */
     bool (*bind_multicast)(weft_multicast_t *multicast, weft_event_t *cleared);
+    /** Can memory of the program on this device, of which this process has made a share, be bound
+     * to an object: is it of a kind that the driver takes, in one piece with all granules that the
+     * `bytes` bytes lie in, and no large part of the device? *place_out is where they begin in a
+     * granule. */
+    bool (*can_bind)(weft_device_t *device, const weft_share_t *share, size_t bytes,
+                     uint32_t *place_out);
+    /** The same as bind_multicast with such a buffer. Its memory stays in use until the object is
+     * closed, or this process finds that the program has freed it. */
+    bool (*bind_buffer)(weft_multicast_t *multicast, const weft_share_t *share, size_t bytes);
     /** Allowed after any of the steps above. `is_in_use`: kernels of other members may still use
      * the memory, which then stays until MPI ends. */
     void (*close_multicast)(weft_multicast_t *multicast, bool is_in_use);

@@ -3,7 +3,7 @@
 
 enum {
     LINE = 64,
-    POST_FIXED = 576,
+    POST_FIXED = 640,
     /* An offer has a row for each member, if the offers of all do not become too large by it. */
     ROW_BYTES = 32,
     ROW_RANKS_MAX = 32,

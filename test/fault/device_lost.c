@@ -30,6 +30,7 @@ static int victim, count;
 static const char *where;
 static float *host;
 static void *in[BOTH], *out[BOTH];
+static char kind; /* of memory */
 
 static int is_victim_at(const char *point)
 {
@@ -47,12 +48,12 @@ static void fill(void *buffer, int rank, int round)
 {
     for (int i = 0; i < count; i++)
         host[i] = value_of(rank, round, i);
-    memory_put('D', buffer, host, (size_t)count * sizeof(float));
+    memory_put(kind, buffer, host, (size_t)count * sizeof(float));
 }
 
 static void check_sum(const void *buffer, int size, int round)
 {
-    memory_get('D', host, buffer, (size_t)count * sizeof(float));
+    memory_get(kind, host, buffer, (size_t)count * sizeof(float));
     for (int i = 0; i < count; i++) {
         float sum = 0;
         for (int rank = 0; rank < size; rank++)
@@ -221,16 +222,17 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     memory_begin(world_rank);
+    kind = memory_next_kind();
     host = malloc((size_t)count * sizeof(float));
     for (int i = 0; i < BOTH; i++) {
-        in[i] = memory_take('D', (size_t)count * sizeof(float));
-        out[i] = memory_take('D', (size_t)count * sizeof(float));
+        in[i] = memory_take(kind, (size_t)count * sizeof(float));
+        out[i] = memory_take(kind, (size_t)count * sizeof(float));
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     play(comm, (unsigned)strtoul(argv[4], NULL, 10) * 7919 % MOMENT_US);
     for (int i = 0; i < BOTH; i++) {
-        memory_give('D', in[i]);
-        memory_give('D', out[i]);
+        memory_give(kind, in[i]);
+        memory_give(kind, out[i]);
     }
     free(host);
     MPI_T_finalize();

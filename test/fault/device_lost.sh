@@ -55,4 +55,12 @@ for kernel in weft_exchange_sum_F32:1 weft_exchange_sum_F32:7; do
     lose_in devices=3,late=0 $kernel 3 1 $small
     lose_in devices=5,late=0 $kernel 5 0 $middle
 done
+# The same by multicast, out of and into bound buffers, and while these are being bound.
+TEST_MEMORY=V WEFT_DEVICE_BIND_MIN=0 WEFT_COLL_TUNING=$SOURCE/test/mpi/cuda/multicast.conf
+export TEST_MEMORY WEFT_DEVICE_BIND_MIN WEFT_COLL_TUNING
+for call in weft_multicast_sum_F32:2 weft_multicast_sum_F32:30 cuMulticastBindAddr:1 cuMulticastBindAddr:2; do
+    lose_in devices=3,multicast=1,late=0 $call 3 1 $middle
+    lose_in devices=5,multicast=1,late=0 $call 5 0 $large
+done
+lose devices=3,multicast=1,late=0 3 after 1 $middle
 finish

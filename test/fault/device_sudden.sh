@@ -91,5 +91,15 @@ for call in sum_F32 'move TEST_BCAST=1'; do
         SIMCUDA=devices=3,multicast=1,late=0,$kill:5:19@2 "$MPIRUN" -n 3 ./device_ends last none 2 1000
     expect_text err '^mpirun: rank [01] .*in a collective of [^(]*(3 ranks), rank [0-9]: \(rank 2 has been stopped for 1 s (WEFT_DEVICE_WAIT_MAX)[^:]*\|the device work of another rank of this host has failed\)'
 done
+# The same with bound buffers, and while they are being bound.
+by_multicast="WEFT_DEVICE_BIND_MIN=0 $by_multicast"
+for call in sum_F32:30 'move:30 TEST_BCAST=1'; do
+    kill=kill=weft_multicast_${call%% *} variables=$by_multicast${call#"${call%% *}"}
+    kinds=V ends 137 "$killed" "devices=3,multicast=1,late=0,$kill@1 $variables" 3 last none 1 1000
+    kinds=V ends 137 "$killed" "devices=8,multicast=1,late=0,$kill@3 $variables" 5 amid none 3 50000 return
+done
+for call in cuMulticastCreate:2@0 cuMulticastAddDevice:2@2 cuMulticastBindAddr:1@1 cuMulticastBindAddr:2@0; do
+    kinds=V ends 137 "$killed" "devices=3,multicast=1,late=0,kill=$call $by_multicast" 3 last none "${call#*@}" 1000
+done
 nothing_left
 finish

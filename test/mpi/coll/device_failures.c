@@ -23,6 +23,7 @@ typedef struct collective {
 } collective_t;
 
 static double *in, *out, *content;
+static char kind; /* of memory */
 static int count, failures;
 static const collective_t *its;
 
@@ -75,7 +76,7 @@ static int scatter_sums(int round, MPI_Request *request)
 static int broadcast(int round, MPI_Request *request)
 {
     int root = round % expect_size;
-    memory_put('D', out, content, (size_t)count * sizeof(double));
+    memory_put(kind, out, content, (size_t)count * sizeof(double));
     return request == NULL ? MPI_Bcast(out, count, MPI_DOUBLE, root, MPI_COMM_WORLD)
                            : MPI_Ibcast(out, count, MPI_DOUBLE, root, MPI_COMM_WORLD, request);
 }
@@ -100,7 +101,7 @@ static void check(int err, int round)
         failures++;
         return;
     }
-    memory_get('D', content, out, (size_t)count * sizeof(double));
+    memory_get(kind, content, out, (size_t)count * sizeof(double));
     for (int i = 0; i < (its->has_blocks ? block() : count); i++)
         wrong += content[i] != its->expected(round, i);
     EXPECT(wrong, 0);
@@ -111,7 +112,7 @@ static void try_round(int round)
     MPI_Request request;
     for (int i = 0; i < count; i++)
         content[i] = value(expect_rank, round, i);
-    memory_put('D', in, content, (size_t)count * sizeof(double));
+    memory_put(kind, in, content, (size_t)count * sizeof(double));
     if (round % 2 == 0) {
         check(its->call(round, NULL), round);
     } else {
@@ -129,15 +130,16 @@ int main(int argc, char **argv)
     count = atoi(argv[1]);
     choose(argc > 3 ? argv[3] : NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    in = memory_take('D', (size_t)count * sizeof(double));
-    out = memory_take('D', (size_t)count * sizeof(double));
+    kind = memory_next_kind();
+    in = memory_take(kind, (size_t)count * sizeof(double));
+    out = memory_take(kind, (size_t)count * sizeof(double));
     content = malloc((size_t)count * sizeof(double));
     for (int round = 0; round < ROUNDS; round++)
         try_round(round);
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     EXPECT(all >= atoi(argv[2]), 1);
-    memory_give('D', in);
-    memory_give('D', out);
+    memory_give(kind, in);
+    memory_give(kind, out);
     free(content);
     return expect_end();
 }
