@@ -52,6 +52,7 @@ static const weft_device_ops_t ops = {
     .make_multicast = wefti_multicast_make,
     .join_multicast = wefti_multicast_join,
     .bind_multicast = wefti_multicast_bind,
+    .may_bind = wefti_multicast_may_bind,
     .can_bind = wefti_multicast_can_bind,
     .bind_buffer = wefti_multicast_bind_buffer,
     .close_multicast = wefti_multicast_close,

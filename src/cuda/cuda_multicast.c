@@ -405,6 +405,11 @@ static bool is_bindable(const weft_allocation_t *entry)
            (entry->handle_types & (WEFT_CU_HANDLE_POSIX_FD | WEFT_CU_HANDLE_FABRIC)) != 0;
 }
 
+bool wefti_multicast_may_bind(void)
+{
+    return !wefti_streams_may_wait();
+}
+
 bool wefti_multicast_can_bind(weft_device_t *device, const weft_share_t *share, size_t bytes,
                               uint32_t *place_out)
 {

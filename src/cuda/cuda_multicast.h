@@ -22,6 +22,7 @@ bool wefti_can_multicast(weft_device_t *device, const struct weft_op *op,
 weft_multicast_t *wefti_multicast_make(weft_device_t *device, int members, size_t bytes);
 weft_multicast_t *wefti_multicast_join(weft_device_t *device, const weft_multicast_share_t *share);
 bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared);
+bool wefti_multicast_may_bind(void);
 bool wefti_multicast_can_bind(weft_device_t *device, const weft_share_t *share, size_t bytes,
                               uint32_t *place_out);
 bool wefti_multicast_bind_buffer(weft_multicast_t *multicast, const weft_share_t *share,

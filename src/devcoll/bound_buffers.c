@@ -354,6 +354,8 @@ static void go_on_binding(weft_bound_buffers_t *buffers, weft_bound_buffer_t *it
 void wefti_bound_advance(weft_bound_buffers_t *buffers, const weft_task_t *task)
 {
     const weft_bound_buffer_t *before = NULL;
+    if (!weft_device->may_bind())
+        return;
     for (int side = 0; side < WEFT_SIDES; side++) {
         if (bound_offer_of(task, task->meeting.member, (weft_side_t)side)->stage == BOUND_NO)
             continue;

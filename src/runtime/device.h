@@ -346,6 +346,9 @@ typedef struct weft_device_ops {
      * driver blocks until they have. Other members may use the memory once `cleared` is reached,
      * whose done and owner the caller has set. false: as above. */
     bool (*bind_multicast)(weft_multicast_t *multicast, weft_event_t *cleared);
+    /** Can objects for buffers be made and buffers be bound at the moment? Not while a stream may
+     * wait for this rank. */
+    bool (*may_bind)(void);
     /** Can memory of the program on this device, of which this process has made a share, be bound
      * to an object: is it of a kind that the driver takes, in one piece with all granules that the
      * `bytes` bytes lie in, and no large part of the device? *place_out is where they begin in a

@@ -15,9 +15,9 @@
  *   changing  the last rank brings two buffers in turn
  *   comms     communicators are freed: nothing stays bound
  *   many      more buffers than there may be objects
+ *   gated     while a stream waits for a message nothing is bound, and what is bound is used
  */
-#include "device_memory.h"
-#include "expect.h"
+#include "stream_comm.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -87,6 +87,17 @@ static void allreduce_of_longs(const call_t *its, void *from, void *to)
     MPI_Request request;
     MPI_Iallreduce(from, to, its->count / 2, MPI_INT64_T, MPI_MAX, comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void allreduce_again(const call_t *its, void *from, void *to)
+{
+    MPI_Request request;
+    MPI_Allreduce_init(from, to, its->count, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+    for (int i = 0; i < 2; i++) {
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
 }
 
 static void allreduce_in_place(const call_t *its, void *from, void *to)
@@ -237,6 +248,7 @@ static void check_forms(void)
     static const call_t calls[] = {
         {"allreduce", allreduce, SMALL + 1, true},
         {"allreduce of longs", allreduce_of_longs, SMALL + 3, true},
+        {"persistent allreduce", allreduce_again, SMALL + 1, true},
         {"allreduce in place", allreduce_in_place, SMALL + 2, true},
         {"reduce", reduce, SMALL + 3, true},
         {"reduce_scatter_block", scatter_blocks, SMALL, true},
@@ -351,6 +363,39 @@ static void check_many(void)
         give_buffers(&buffers[i]);
 }
 
+static unsigned long long bound_of(const buffers_t *buffers, int calls)
+{
+    unsigned long long before = bound_calls();
+    for (int i = 0; i < calls; i++)
+        sum.run(&sum, buffers->in.at, buffers->out.at);
+    return bound_calls() - before;
+}
+
+/* The stream of each rank waits for a message of the rank itself. While it does, this test must not
+ * wait for the device. */
+static void check_gated(void)
+{
+    int number = 5, got = 0;
+    buffers_t bound_ones = take_buffers(SHARED_VMM, room(&sum), 0),
+              others = take_buffers(SHARED_VMM, room(&sum), 0);
+    memory_t host = memory_take(PINNED, sizeof(int));
+    check_call(&sum, &bound_ones, true);
+    stream_comm_t gated = stream_comm_make(CU_STREAM_NON_BLOCKING);
+    MPIX_Recv_enqueue(host.at, 1, MPI_INT, rank, 3, gated.comm, MPI_STATUS_IGNORE);
+    EXPECT(bound_of(&others, ROUNDS_MOST), 0);
+    EXPECT(bound_of(&bound_ones, ROUNDS_MOST) > 0, true);
+    MPI_Send(&number, 1, MPI_INT, rank, 3, gated.comm);
+    CU(cuStreamSynchronize(gated.stream));
+    memory_get(&got, host.at, sizeof(got));
+    EXPECT(got, number);
+    stream_comm_free(&gated);
+    CU(cuStreamDestroy(gated.stream));
+    check_call(&sum, &others, true);
+    give_buffers(&bound_ones);
+    give_buffers(&others);
+    memory_give(&host);
+}
+
 static void check_once(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -367,9 +412,11 @@ static void run_case(const char *name, const char *argument)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"forms", check_forms}, {"never", check_forms},       {"once", check_once},
-                 {"freed", check_freed}, {"again", check_again},       {"comms", check_comms},
-                 {"many", check_many},   {"changing", check_changing}, {NULL, NULL}};
+    } cases[] = {{"forms", check_forms}, {"never", check_forms},
+                 {"once", check_once},   {"freed", check_freed},
+                 {"again", check_again}, {"comms", check_comms},
+                 {"many", check_many},   {"changing", check_changing},
+                 {"gated", check_gated}, {NULL, NULL}};
     is_never = strcmp(name, "never") == 0;
     if (strcmp(name, "kind") == 0)
         check_others(memory_kind_named(argument), 0);
