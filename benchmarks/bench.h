@@ -34,7 +34,7 @@ typedef struct bench_options {
     double limit_s; /* most seconds that one size may take; 0: no limit */
     bool is_full, is_checked, is_json;
 
-    char placement[2];       /* 'H' host, 'D' device, 'M' managed: see bench_area.h */
+    char placement[2];       /* 'H' host, 'D' device, 'M' managed, 'V' virtual memory */
     bool is_staged;          /* device memory goes by way of pinned host memory */
     bool computes_elsewhere; /* what hides communication leaves the processor to others */
     int turns;         /* runs without and with staging, alternately; 0: one, as is_staged says */

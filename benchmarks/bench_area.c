@@ -66,6 +66,12 @@ static void set_host_memory(const bench_t *bench, bench_area_t *area, size_t len
     area->at = area->memory + lead;
 }
 
+static char *device_memory(char place, size_t bytes)
+{
+    return place == 'V' ? bench_device_alloc_virtual(bytes)
+                        : bench_device_alloc(bytes, place == 'M');
+}
+
 bench_area_t *bench_area(bench_t *bench, size_t bytes, int which)
 {
     bench_area_t *area = (bench_area_t *)host_memory(bench, sizeof(*area));
@@ -77,7 +83,7 @@ bench_area_t *bench_area(bench_t *bench, size_t bytes, int which)
     if (area->place == 'H')
         set_host_memory(bench, area, length);
     else
-        area->at = bench_device_alloc(length, area->place == 'M');
+        area->at = device_memory(area->place, length);
     if (area->place != 'H')
         bench_device_set(area->at, GAP, length);
     if (area->place != 'H' && (bench->options.is_staged || bench->options.turns > 0))
@@ -217,6 +223,8 @@ void bench_area_release(bench_area_t *area)
         bench_device_free_pinned(area->stage);
     if (area->place == 'H')
         free(area->memory);
+    else if (area->place == 'V')
+        bench_device_free_virtual(area->at, extent(area) > 0 ? extent(area) : 1);
     else
         bench_device_free(area->at);
     free(area);

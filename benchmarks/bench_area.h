@@ -21,7 +21,7 @@
 #include <mpi.h>
 
 struct bench_area {
-    char place;            /* 'H', 'D' or 'M' */
+    char place;            /* 'H', 'D', 'M' or 'V' */
     char *at;              /* the first byte, in that memory */
     char *memory;          /* of the host, which `at` is part of */
     bench_blocks_t blocks; /* of one message; one block if it is contiguous */

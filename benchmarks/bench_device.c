@@ -8,6 +8,7 @@
 
 #define ATTACH_GLOBAL 1 /* CU_MEM_ATTACH_GLOBAL */
 #define NON_BLOCKING  1 /* CU_STREAM_NON_BLOCKING */
+#define VIRTUAL_UNIT  ((size_t)2 << 20)
 
 typedef unsigned long long address_t; /* CUdeviceptr */
 typedef int result_t;                 /* CUresult; 0: success */
@@ -124,6 +125,75 @@ void *bench_device_alloc(size_t bytes, bool is_managed)
 void bench_device_free(void *memory)
 {
     must(cuda.free(address_of(memory)), "cuMemFree");
+}
+
+/* CUmemLocation, CUmemAllocationProp and CUmemAccessDesc of cuda.h; by file descriptor. */
+typedef struct location {
+    int type, device;
+} location_t;
+
+typedef struct virtual_kind {
+    int type, handle_types;
+    location_t location;
+    void *unused[2];
+} virtual_kind_t;
+
+typedef struct access {
+    location_t location;
+    int flags;
+} access_t;
+
+static location_t own_device(void)
+{
+    result_t (*get_device)(int *out);
+    location_t location = {.type = 1};
+
+    *(void **)&get_device = bench_device_function("cuCtxGetDevice");
+    must(get_device(&location.device), "cuCtxGetDevice");
+    return location;
+}
+
+static size_t in_units(size_t bytes)
+{
+    return (bytes + VIRTUAL_UNIT - 1) / VIRTUAL_UNIT * VIRTUAL_UNIT;
+}
+
+void *bench_device_alloc_virtual(size_t bytes)
+{
+    result_t (*create)(address_t * out, size_t length, const virtual_kind_t *kind,
+                       unsigned long long flags);
+    result_t (*reserve)(address_t * out, size_t length, size_t alignment, address_t hint,
+                        unsigned long long flags);
+    result_t (*map)(address_t at, size_t length, size_t offset, address_t handle,
+                    unsigned long long flags);
+    result_t (*set_access)(address_t at, size_t length, const access_t *access, size_t count);
+    result_t (*release)(address_t handle);
+    const virtual_kind_t kind = {.type = 1, .handle_types = 1, .location = own_device()};
+    const access_t access = {.location = kind.location, .flags = 3};
+    size_t length = in_units(bytes);
+    address_t handle, at;
+
+    *(void **)&create = bench_device_function("cuMemCreate");
+    *(void **)&reserve = bench_device_function("cuMemAddressReserve");
+    *(void **)&map = bench_device_function("cuMemMap");
+    *(void **)&set_access = bench_device_function("cuMemSetAccess");
+    *(void **)&release = bench_device_function("cuMemRelease");
+    must(create(&handle, length, &kind, 0), "cuMemCreate");
+    must(reserve(&at, length, 0, 0, 0), "cuMemAddressReserve");
+    must(map(at, length, 0, handle, 0), "cuMemMap");
+    must(set_access(at, length, &access, 1), "cuMemSetAccess");
+    must(release(handle), "cuMemRelease"); /* the mapping keeps it */
+    return (void *)(uintptr_t)at;
+}
+
+void bench_device_free_virtual(void *memory, size_t bytes)
+{
+    result_t (*unmap)(address_t at, size_t length), (*give_back)(address_t at, size_t length);
+
+    *(void **)&unmap = bench_device_function("cuMemUnmap");
+    *(void **)&give_back = bench_device_function("cuMemAddressFree");
+    must(unmap(address_of(memory), in_units(bytes)), "cuMemUnmap");
+    must(give_back(address_of(memory), in_units(bytes)), "cuMemAddressFree");
 }
 
 void bench_device_wait(void)

@@ -31,6 +31,10 @@ void *bench_device_function(const char *name);
 void *bench_device_alloc(size_t bytes, bool is_managed);
 void bench_device_free(void *memory);
 
+/* Virtual memory that other processes can map (cuMemCreate), an allocation of its own. */
+void *bench_device_alloc_virtual(size_t bytes);
+void bench_device_free_virtual(void *memory, size_t bytes);
+
 /* Set all bytes; the device has done it when the call returns. */
 void bench_device_set(void *memory, unsigned char byte, size_t bytes);
 

@@ -17,9 +17,10 @@ static const char bench_help[] =
     "  -T N        threads of a rank         --depth N  receives or messages in a queue\n"
     "  -f          also least, greatest, iterations\n"
     "  -c          check the results         --json, -j  a JSON object a line\n"
-    "  -d TYPE     cuda: buffers in device memory; managed: in managed memory\n"
-    "  D H         in device, managed (M) and host memory: rank 0's and the other's; of "
-    "collectives\n"
+    "  -d TYPE     cuda: buffers in device memory; managed: in managed memory; virtual: of "
+    "cuMemCreate\n"
+    "  D H         in device, managed (M), virtual (V) and host memory: rank 0's and the other's; "
+    "of collectives\n"
     "              the send and the receive buffer\n"
     "  --staged    the program copies device memory to pinned host memory and back itself\n"
     "  --turns N   each size N times without and with staging, in turns\n"
@@ -100,10 +101,17 @@ static bool parse_seconds(const char *text, double *out)
 
 static bool parse_device(const char *text, bench_options_t *out)
 {
-    bool is_managed = strcmp(text, "managed") == 0;
+    static const struct {
+        const char *name;
+        char place;
+    } kinds[] = {{"cuda", 'D'}, {"managed", 'M'}, {"virtual", 'V'}};
 
-    memset(out->placement, is_managed ? 'M' : 'D', sizeof(out->placement));
-    return is_managed || strcmp(text, "cuda") == 0;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        memset(out->placement, kinds[i].place, sizeof(out->placement));
+        if (strcmp(text, kinds[i].name) == 0)
+            return true;
+    }
+    return false;
 }
 
 static bool parse_vector(const char *text, bench_options_t *out)
@@ -175,7 +183,7 @@ static bool complain(bool is_talkative, const char *what, const char *value)
 static bool parse_placement(char **words, int count, bench_options_t *out)
 {
     for (int i = 0; i < count && i < 2; i++) {
-        if (strlen(words[i]) != 1 || strchr("HDM", words[i][0]) == NULL)
+        if (strlen(words[i]) != 1 || strchr("HDMV", words[i][0]) == NULL)
             return false;
         out->placement[i] = words[i][0];
     }

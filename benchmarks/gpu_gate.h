@@ -45,7 +45,8 @@ bool gpu_comes(const volatile unsigned *word, unsigned value);
 /* PTX with the kernel weft_empty. */
 extern const char gpu_empty_kernel[];
 
-/* A question: how long small steps take (gpu_steps.c). */
+/* Questions: how long small steps take (gpu_steps.c), and about multicast (gpu_multicast.c). */
 void gpu_ask_times(int unused);
+void gpu_ask_multicast(int unused);
 
 #endif

@@ -54,7 +54,7 @@ def make_benchmarks(build, folder):
     header = job_runs.first_match(f"{build}/test/settings", r"^cuda_include (.+)$")
     if header:
         must([cc, "-O2", "-o", f"{folder}/gpu_questions", "-isystem", header,
-              *[f"{HERE}/gpu_{part}.c" for part in ("questions", "gate", "steps")], f"-L{build}/simcuda", "-lcuda", "-pthread"])
+              *[f"{HERE}/gpu_{part}.c" for part in ("questions", "gate", "steps", "multicast")], f"-L{build}/simcuda", "-lcuda", "-pthread"])
 
 
 def make_tests(build, folder):

@@ -16,6 +16,11 @@ class Job(collections.namedtuple("Job", "name program arguments ranks limit_s se
         rest = [name for name in self.arguments[0].split(",") if name and name not in names] if self.program == "weft_coll" else []
         return self._replace(arguments=[",".join(rest) + ",", *self.arguments[1:]]) if rest and names else None
 
+    def as_named(self, benchmark):
+        """How the tables call a benchmark of this job: "allreduce, copied" of a job "collectives, copied"."""
+        _, comma, variant = self.name.partition(", ")
+        return benchmark + comma + variant
+
 ALL_SIZES = "8,64,512,4K,16K,64K,256K,1M,4M,16M"
 FEW_SIZES = "8,4K,64K,1M,16M"
 LARGE_SIZES = "64M,256M"    # staged by 16 ranks these pin 8 GiB and take seconds a turn: last
@@ -38,16 +43,25 @@ def on_host(name, settings):
     return Job(name, "weft_latency", ["-s", "8", "-i", "200000", "-t", "0.5"], 2, 20, settings)
 
 
-def full():
-    """Everything, for a real GPU."""
+def bound_buffers(ranks):
+    """Large collectives by multicast, with the switch in the program's buffers, and through Weft's memory."""
+    job = collectives(["allreduce", "reduce_scatter_block", "allgather", "bcast"], "4M,16M,64M,256M", ranks, 2, 60)
+    job = job._replace(arguments=["virtual" if word == "cuda" else word for word in job.arguments])
+    return [job, job._replace(name="collectives, copied", settings={"WEFT_DEVICE_BIND_MIN": "1T"})]
+
+
+def full(devices):
+    """Everything, for a machine with so many GPUs."""
     host = [on_host("host latency", {}), on_host("host latency, no device", {"WEFT_DEVICE": "no"})]
     vectors = [pair("latency", "4K,64K,1M", ["-d", "cuda", "--vector", v], turns=2) for v in VECTORS]
     places = [pair("latency", "8,4K,64K,1M,16M", p, turns=2) for p in (["D", "H"], ["H", "D"], ["M", "M"])]
+    bound = [job for ranks in (8, 4) if ranks <= devices for job in bound_buffers(ranks)]
     return [
         pair("latency", "0,8,64,512,4K,16K,64K,256K,1M,4M,16M,64M", ["-d", "cuda"]),
         pair("bw", "64,1K,4K,16K,64K,256K,1M,4M,16M,64M", ["-d", "cuda"]),
         *vectors,
         *[collectives(["allreduce", "barrier"], ALL_SIZES, ranks, 3, 50) for ranks in (2, 4, 8, 16)],
+        *bound,
         *host, *host, *host,
         *places,
         pair("bibw", "4K,64K,1M,16M", ["-d", "cuda"], turns=2),
@@ -70,6 +84,8 @@ def short():
         on_host("host latency", {}),
         Job("collectives", "weft_coll", ["allreduce,bcast,alltoall", "-d", "cuda", "-s", "8,64K", "--turns", "1", "-t", "0.01",
                                          "-M", "128K", *check], 3, 60),
+        Job("collectives, copied", "weft_coll", ["allreduce,", "-d", "virtual", "-s", "64K", "--turns", "1", "-t", "0.01", *check], 3, 60,
+            {"WEFT_DEVICE_BIND_MIN": "1T"}),
     ]
 
 

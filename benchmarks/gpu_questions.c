@@ -533,6 +533,7 @@ int main(void)
     ask("small steps", gpu_ask_times, 0);
     ask("attributes", ask_attributes, 0);
     ask("memory", ask_memory, 0);
+    ask("multicast", gpu_ask_multicast, 0);
     for (int i = 0; i < CALLS; i++)
         ask(calls[i].call, ask_call, i);
     ask("other threads while cuMemFree waits", ask_other_threads, 0);

@@ -37,7 +37,7 @@ has() {
 }
 
 session first --only facts,simcuda,limits,benchmarks --jobs weft_coll,weft_bw
-has "simulated driver" "allreduce, 3 ranks, D D" "bw, 2 ranks, D D" "copy from another process" "^[1-9][0-9]* passed, 0 failed" \
+has "simulated driver" "allreduce, 3 ranks, D D" "allreduce, copied, 3 ranks, V V" "bw, 2 ranks, D D" "copy from another process" "^[1-9][0-9]* passed, 0 failed" \
     "| direct" "GPU 0000:1B:00.0  2 ranks" "cuda: works on device"
 session second --from "$place/first"
 has "^2 passed, 0 failed" "allreduce, 3 ranks, D D" "latency, 2 ranks, D H" "blocks of 8 B every 64 B" "It goes on from"
