@@ -152,6 +152,7 @@ void wefti_allocations_look_for_freed(void)
     static int next;
     for (int i = 0; i < BINS_PER_SHARE; i++)
         look_at_bin(&bins[next++ % BINS]);
+    wefti_multicasts_unbind_gone();
 }
 
 static weft_allocation_t *add_allocation(uint64_t id)

@@ -450,16 +450,29 @@ bool wefti_multicast_bind_buffer(weft_multicast_t *multicast, const weft_share_t
     return true;
 }
 
-/* While a stream may wait the memory is unbound later, when the layer above closes the object. */
 void wefti_multicast_forget(uint64_t id)
 {
-    weft_visit_t visit;
     for (weft_link_t *link = buffers.next; link != &buffers; link = link->next) {
         multicast_part_t *part = WEFT_ELEMENT(link, multicast_part_t, link);
-        if (part->buffer != id || part->common.is_gone)
-            continue;
-        part->common.is_gone = true;
-        if (wefti_streams_may_wait() || part->device->is_dead ||
+        part->common.is_gone |= part->buffer == id;
+    }
+}
+
+/* The driver may wait for kernels of this rank, and these for other ranks. */
+static bool may_unbind(const multicast_part_t *part)
+{
+    const weft_queue_t *queue = part->device->queues[WEFT_STREAM_EXCHANGE];
+    return !part->device->is_dead && (queue == NULL || !queue->is_busy);
+}
+
+void wefti_multicasts_unbind_gone(void)
+{
+    weft_visit_t visit;
+    if (weft_list_is_empty(&buffers) || wefti_streams_may_wait())
+        return;
+    for (weft_link_t *link = buffers.next; link != &buffers; link = link->next) {
+        multicast_part_t *part = WEFT_ELEMENT(link, multicast_part_t, link);
+        if (!part->common.is_gone || part->bound_bytes == 0 || !may_unbind(part) ||
             wefti_device_enter(part->device, &visit) != MPI_SUCCESS)
             continue;
         unbind(part);

@@ -30,8 +30,10 @@ bool wefti_multicast_bind_buffer(weft_multicast_t *multicast, const weft_share_t
 void wefti_multicast_close(weft_multicast_t *multicast, bool is_in_use);
 int wefti_multicast(weft_queue_t *queue, const weft_multicast_call_t *call);
 
-/** The program has freed an allocation: give up what is bound of it. */
+/** The program has freed an allocation: what is bound of it is not used again. */
 void wefti_multicast_forget(uint64_t id);
+/** Unbind what was forgotten, unless the driver might have to wait for that. */
+void wefti_multicasts_unbind_gone(void);
 
 /** At the end of MPI: release all objects that are left. */
 void wefti_multicasts_close(void);
