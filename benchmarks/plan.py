@@ -30,7 +30,7 @@ ONE_THREAD = [Row("alone_latency", "weft_mt_latency", "8", "value", "us", 1, Fal
 THREADS = [time_row("mt_latency", "8"), Row("mt_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True), time_row("mt_allreduce", "8")]
 
 FEW = [
-    time_row("latency", "0,8,1K,4K,64K,1M"),
+    time_row("latency", "0,8,1K,4K,16K,64K,1M"),
     Row("bw", "weft_bw", "1K,16K,64K,256K,1M,4M", "value", "MB/s", 1, True),
     Row("bibw", "weft_bibw", "64K,1M", "value", "MB/s", 1, True),
     # As malloc() gives large buffers; and what is received lies 16 bytes behind what is sent, modulo the page.
@@ -50,7 +50,8 @@ FEW = [
     time_row("scan", "8"),
     time_row("allreduce_init", "8,64K"),
     time_row("neighbor_alltoall", "8,4K,64K"),
-    time_row("neighbor_messages", "8,4K,64K"),
+    time_row("neighbor_messages", "8,4K,16K,64K"),
+    time_row("serve", "8,1K,16K"),
     Row("overlap", "weft_iallreduce", "64K,1M", "second", "%", 1, True),
     time_row("posted", "8"),
     time_row("unexpected", "8"),
@@ -74,6 +75,7 @@ SHARED = [
     time_row("reduce_scatter", "8,64K"),
     time_row("scan", "8"),
     time_row("neighbor_alltoall", "8"),
+    time_row("serve", "8,1K,16K"),
     THREADS[-1],
     *JOBS,
 ]
@@ -151,5 +153,5 @@ def title(name, bytes):
              "posted": "latency, 1000 receives posted before", "unexpected": "latency, 1000 messages unexpected",
              "alone_latency": "latency, MPI_THREAD_MULTIPLE", "alone_rate": "message rate, MPI_THREAD_MULTIPLE",
              "mt_latency": "latency, 4 threads", "mt_rate": "message rate, 4 threads", "mt_allreduce": "allreduce, 4 threads",
-             "idle": "processor of blocked ranks"}.get(name, name)
+             "idle": "processor of blocked ranks", "serve": "request and answer"}.get(name, name)
     return f"{words} {in_words(bytes)}" if named(name).sizes else words

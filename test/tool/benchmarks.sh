@@ -4,7 +4,7 @@
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-for program in weft_latency weft_bw weft_coll weft_datatype weft_forms weft_init; do
+for program in weft_latency weft_bw weft_coll weft_datatype weft_forms weft_init weft_serve; do
     "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE"/benchmarks/bench*.c -ldl
 done
 
@@ -19,6 +19,7 @@ check() { # ranks program argument...
 }
 
 check 2 weft_latency -i 20 -c -s 0,8,100K
+check 5 weft_serve -i 20 -c -s 0,8,20K
 for kind in bw bibw mbw_mr; do
     check 2 weft_bw $kind -i 3 -c -s 1,64K
     check 2 weft_bw $kind -i 3 -c -s 1,64K --lead 16:32
