@@ -54,7 +54,8 @@ int wefti_clear(weft_device_t *device, void *memory, size_t bytes, weft_event_t 
  * wait for the library. */
 static bool take_exchange(weft_device_t *device, size_t bytes, weft_inbox_t *out)
 {
-    if (device->time_limits != 0 || wefti_streams_may_wait() || !wefti_has_kernels(device))
+    if (device->time_limits != 0 || wefti_streams_may_wait() || !wefti_has_kernels(device) ||
+        !wefti_prepare_waits(device))
         return false;
     out->watch = wefti_pinned_word(device);
     out->memory = out->watch == NULL ? NULL : wefti_scratch_take(device, bytes);

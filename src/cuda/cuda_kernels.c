@@ -116,7 +116,7 @@ static weft_cu_result_t find_function(struct weft_kernels *kernels, weft_kernel_
 
 /* A kernel that does not load here is reported when it is launched. Before CUDA 12.4 finding a
  * function loads it. */
-void wefti_kernels_preload(weft_device_t *device)
+static void load_all(weft_device_t *device)
 {
     weft_visit_t visit;
     weft_cu_function_t function;
@@ -130,6 +130,16 @@ void wefti_kernels_preload(weft_device_t *device)
     }
     wefti_device_leave(&visit);
     device->kernels->are_loaded = true;
+}
+
+bool wefti_prepare_waits(weft_device_t *device)
+{
+    for (int stream_class = 0; stream_class < WEFT_STREAM_CLASSES; stream_class++) {
+        if (wefti_queue_of(device, (weft_stream_class_t)stream_class) == NULL)
+            return false;
+    }
+    load_all(device);
+    return true;
 }
 
 /* ---- launching ---- */

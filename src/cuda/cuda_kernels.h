@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Launching kernels. The image is loaded into a context when the first kernel is wanted there, and
- * a function is looked up when it is first launched. Where there are no kernels (the library was
- * built without nvcc, or the driver refuses the image) one notice says so, and the callers work
- * without them.
+ * a function when it is first launched; but all are loaded before a stream may wait for other
+ * ranks. Where there are no kernels (the library was built without nvcc, or the driver refuses the
+ * image) one notice says so, and the callers work without them.
  */
 #ifndef WEFT_CUDA_CUDA_KERNELS_H
 #define WEFT_CUDA_CUDA_KERNELS_H
@@ -14,10 +14,11 @@
 /** Does the device have kernels at all? */
 bool wefti_has_kernels(weft_device_t *device);
 
-/** Load all kernels now. Otherwise each is loaded when it is first launched, and the driver may
- * then wait for all work under way in the context ("Lazy Loading" in the CUDA C++ Programming
- * Guide). */
-void wefti_kernels_preload(weft_device_t *device);
+/** Load all kernels and make all queues now: before a stream of the context may wait for other
+ * ranks, in a kernel or at a gate. Otherwise that is done at first use, and the driver may then
+ * wait for all work under way in the context ("Lazy Loading" in the CUDA C++ Programming Guide), so
+ * for those ranks. Returns false if a queue cannot be made. */
+bool wefti_prepare_waits(weft_device_t *device);
 
 /** The number of the device's multiprocessors, at least 1. */
 unsigned wefti_processors(weft_device_t *device);

@@ -381,7 +381,9 @@ static bool bind_part(multicast_part_t *part, weft_event_t *cleared)
 bool wefti_multicast_bind(weft_multicast_t *multicast, weft_event_t *cleared)
 {
     multicast_part_t *part = (multicast_part_t *)multicast;
-    uint32_t *watch = wefti_streams_may_wait() ? NULL : wefti_pinned_word(part->device);
+    if (wefti_streams_may_wait() || !wefti_prepare_waits(part->device))
+        return false;
+    uint32_t *watch = wefti_pinned_word(part->device);
     if (watch == NULL)
         return false;
     if (!bind_part(part, cleared)) {

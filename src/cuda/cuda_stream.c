@@ -189,12 +189,9 @@ static int make_ready(weft_device_t *device)
 {
     if (device->has_reserve)
         return MPI_SUCCESS;
-    for (int stream_class = 0; stream_class < WEFT_STREAM_CLASSES; stream_class++) {
-        if (wefti_queue_of(device, (weft_stream_class_t)stream_class) == NULL)
-            return MPI_ERR_OTHER;
-    }
+    if (!wefti_prepare_waits(device))
+        return MPI_ERR_OTHER;
     wefti_memory_reserve(device);
-    wefti_kernels_preload(device);
     device->gives_beside_waits = wefti_gives_beside_waits(device);
     device->has_reserve = true;
     return MPI_SUCCESS;
