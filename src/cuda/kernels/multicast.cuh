@@ -135,8 +135,8 @@ WEFT_DEVICE_ONCE bool weft_await(const weft_multicast_args_t &args, uint64_t num
     const char *line = weft_at(args.own, weft_block() * WEFT_MULTICAST_AREA);
     bool is_there = true;
     WEFT_NO_UNROLL for (uint32_t m = weft_block_thread(); m < args.members && is_there;
-                        m += weft_block_threads()) is_there =
-        weft_await_word(waiter, line + m * sizeof(uint64_t), number);
+                        m += weft_block_threads())
+        is_there = weft_await_word(waiter, line + m * sizeof(uint64_t), number);
     weft_multicast_see();
     return weft_block_all(is_there);
 }
