@@ -58,14 +58,20 @@ static CUmemGenericAllocationHandle object_for(unsigned devices)
     return object;
 }
 
-static CUmemGenericAllocationHandle memory_of(int device, unsigned types)
+static CUresult take_memory(CUmemGenericAllocationHandle *out, size_t granules, int device,
+                            unsigned types)
 {
-    CUmemGenericAllocationHandle memory;
     const CUmemAllocationProp properties = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .requestedHandleTypes = (CUmemAllocationHandleType)types,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
-    OK(cuMemCreate(&memory, 2 * GRANULE, &properties, 0));
+    return cuMemCreate(out, granules * GRANULE, &properties, 0);
+}
+
+static CUmemGenericAllocationHandle memory_of(int device, unsigned types)
+{
+    CUmemGenericAllocationHandle memory;
+    OK(take_memory(&memory, 2, device, types));
     return memory;
 }
 
@@ -97,6 +103,15 @@ static CUdeviceptr bind_number(CUmemGenericAllocationHandle object, int device, 
     OK(cuMemsetD32(address, (unsigned)number, 1));
     OK(cuCtxSynchronize());
     return address;
+}
+
+/* An object that this device alone has joined. */
+static CUmemGenericAllocationHandle object_of_device(int device)
+{
+    open_device(device);
+    CUmemGenericAllocationHandle object = object_for(1);
+    OK(cuMulticastAddDevice(object, device));
+    return object;
 }
 
 /* ---- the cases ---- */
@@ -172,9 +187,7 @@ static void bindings_refuse(void)
 
 static void by_address(void)
 {
-    open_device(0);
-    CUmemGenericAllocationHandle object = object_for(1);
-    OK(cuMulticastAddDevice(object, 0));
+    CUmemGenericAllocationHandle object = object_of_device(0);
     CUdeviceptr own = map(memory_of(0, by_fd), 0), all = map(object, 0), to = ints_on_device(1, 0);
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindAddr(object, 0, to, GRANULE, 0));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMulticastBindAddr(object, 0, own + 4096, GRANULE, 0));
@@ -190,46 +203,32 @@ static void by_address(void)
 /* A binding keeps the memory that the program frees, until it is unbound. */
 static void freed_while_bound(void)
 {
-    CUmemGenericAllocationHandle other, object;
-    const CUmemAllocationProp properties = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
-    open_device(0);
-    object = object_for(1);
-    OK(cuMulticastAddDevice(object, 0));
+    CUmemGenericAllocationHandle other, object = object_of_device(0);
     CUdeviceptr own = bind_number(object, 0, 6), all = map(object, 0), to = ints_on_device(1, 0);
     unmap(own);
     OK(run_sum(all, to));
     SAME(int_at(to), 6);
-    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, 6 * (size_t)GRANULE, &properties, 0));
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, take_memory(&other, 6, 0, 0));
     OK(cuMulticastUnbind(object, 0, 0, 2 * GRANULE));
-    OK(cuMemCreate(&other, 6 * (size_t)GRANULE, &properties, 0));
+    OK(take_memory(&other, 6, 0, 0));
     GIVES(CUDA_ERROR_ILLEGAL_ADDRESS, run_sum(all, to));
 }
 
 /* The object ends with its last handle and mapping, and the binding with it. */
 static void released_while_bound(void)
 {
-    CUmemGenericAllocationHandle other, object;
-    const CUmemAllocationProp properties = {
-        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
-    open_device(0);
-    object = object_for(1);
-    OK(cuMulticastAddDevice(object, 0));
+    CUmemGenericAllocationHandle other, object = object_of_device(0);
     unmap(bind_number(object, 0, 6));
-    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&other, 7 * (size_t)GRANULE, &properties, 0));
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, take_memory(&other, 7, 0, 0));
     OK(cuMemRelease(object));
-    OK(cuMemCreate(&other, 7 * (size_t)GRANULE, &properties, 0));
+    OK(take_memory(&other, 7, 0, 0));
 }
 
 /* Kernels find no memory where none is bound, and reach an object by multimem
  * instructions alone. */
 static CUdeviceptr mapped_object(bool is_bound)
 {
-    open_device(0);
-    CUmemGenericAllocationHandle object = object_for(1);
-    OK(cuMulticastAddDevice(object, 0));
+    CUmemGenericAllocationHandle object = object_of_device(0);
     if (is_bound)
         bind_number(object, 0, 1);
     return map(object, 0);
