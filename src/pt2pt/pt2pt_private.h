@@ -340,10 +340,9 @@ static inline weft_recv_t *wefti_dense_recv_of(weft_request_t *request)
     return request->ops == &wefti_dense_recv_ops && recv->is_queued ? recv : NULL;
 }
 
-/** Give back a receive of the short way that has ended well. */
+/** Give back a receive of the short way that has ended well, and is marked as freed. */
 static inline void wefti_dense_recv_give(weft_recv_t *recv)
 {
-    recv->request.object.kind = WEFT_FREED;
     weft_comm_release(recv->args.comm);
     recv->next_prepared = wefti_prepared_recvs;
     wefti_prepared_recvs = recv;

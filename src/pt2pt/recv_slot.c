@@ -118,6 +118,7 @@ static inline void end_first(weft_recv_t *recv, weft_header_t header, MPI_Status
     weft_match_unlink(&wefti_pt2pt.receives, &recv->entry);
     recv->is_queued = false;
     set_status(status, recv->args.source, header);
+    recv->request.object.kind = WEFT_FREED;
     wefti_dense_recv_give(recv);
 }
 

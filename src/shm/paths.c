@@ -168,6 +168,14 @@ static bool follows_announced(const weft_endpoint_t *endpoint, size_t bytes)
     return bytes <= endpoint->eager_max && endpoint->asked > 0;
 }
 
+/* A message of several packets: what the peer shows, or this rank where it leads. */
+static bool is_asked(weft_shm_peer_t *peer, size_t bytes)
+{
+    bool is_own = peer->is_leader && weft_short_leads(&peer->short_messages, bytes);
+    const weft_credit_t *credit = is_own ? peer->in.channel.credit : peer->out.channel.credit;
+    return weft_short_is_asked(credit->asks, peer->short_tries, bytes);
+}
+
 static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
@@ -178,11 +186,7 @@ static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_
         return wefti_shm.short_path == SHORT_READ && endpoint->can_read;
     bool are_read = weft_short_is_read(peer->out.channel.credit->asks);
     see_unasked(peer, are_read);
-    if (bytes <= endpoint->eager_max)
-        return are_read && (!is_blocking || weft_short_may_wait(&peer->short_sends));
-    bool is_own = peer->is_leader && weft_short_leads(&peer->short_messages, bytes);
-    const weft_credit_t *credit = is_own ? peer->in.channel.credit : peer->out.channel.credit;
-    return weft_short_is_asked(credit->asks, peer->short_tries, bytes) &&
+    return (bytes <= endpoint->eager_max ? are_read : is_asked(peer, bytes)) &&
            (!is_blocking || weft_short_may_wait(&peer->short_sends));
 }
 

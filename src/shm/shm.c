@@ -63,13 +63,18 @@ static void shm_store(weft_endpoint_t *endpoint, void *room, const void *from, s
         weft_channel_store(&((weft_shm_peer_t *)endpoint)->out, room, from, bytes);
 }
 
+static inline void set_blocking_max(weft_shm_peer_t *peer, size_t most)
+{
+    peer->endpoint.blocking_max = most;
+    wefti_shm_see_at_once(peer);
+}
+
 static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     uint32_t marks = 0;
     if (header.bytes >= WEFT_STORE_LONG) {
-        peer->endpoint.blocking_max = peer->endpoint.eager_max;
-        wefti_shm_see_at_once(peer);
+        set_blocking_max(peer, peer->endpoint.eager_max);
         marks = weft_channel_finish(&peer->out, header.bytes);
     }
     weft_channel_is_filled(&peer->out, header.bytes);
@@ -165,8 +170,7 @@ static __attribute__((noinline)) void sink_marked(weft_shm_peer_t *peer, weft_he
 static void expect_answer(weft_shm_peer_t *peer)
 {
     bool is_short = peer->endpoint.slots.baton_most == WEFT_BATON_SHORT;
-    peer->endpoint.blocking_max = is_short ? peer->answer_max : peer->endpoint.eager_max;
-    wefti_shm_see_at_once(peer);
+    set_blocking_max(peer, is_short ? peer->answer_max : peer->endpoint.eager_max);
 }
 
 static inline int drain_channel(weft_shm_peer_t *peer)
