@@ -28,6 +28,9 @@ JOBS = [Row("job", "weft_init", "", "wall", "ms", 1e3, False), Row("launch", Non
 ONE_THREAD = [Row("alone_latency", "weft_mt_latency", "8", "value", "us", 1, False, "-T 1"),
               Row("alone_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True, "-T 1")]
 THREADS = [time_row("mt_latency", "8"), Row("mt_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True), time_row("mt_allreduce", "8")]
+# Threads of a rank that get in each other's way.
+TWO_THREADS = [Row("mt_tested", "weft_mt_tested", "8", "value", "us", 1, False, "-T 2"),
+               Row("mt_within", "weft_mt_within", "8", "value", "us", 1, False, "-T 2")]
 
 FEW = [
     time_row("latency", "0,8,1K,4K,16K,64K,1M"),
@@ -57,6 +60,7 @@ FEW = [
     time_row("unexpected", "8"),
     *ONE_THREAD,
     *THREADS,
+    *TWO_THREADS,
     *[pack_row(direction, layout) for layout in LAYOUTS for direction in ("pack", "unpack")],
     *JOBS,
 ]
@@ -153,5 +157,6 @@ def title(name, bytes):
              "posted": "latency, 1000 receives posted before", "unexpected": "latency, 1000 messages unexpected",
              "alone_latency": "latency, MPI_THREAD_MULTIPLE", "alone_rate": "message rate, MPI_THREAD_MULTIPLE",
              "mt_latency": "latency, 4 threads", "mt_rate": "message rate, 4 threads", "mt_allreduce": "allreduce, 4 threads",
+             "mt_tested": "latency beside a thread in MPI_Test", "mt_within": "latency between two threads of a rank",
              "idle": "processor of blocked ranks", "serve": "request and answer"}.get(name, name)
     return f"{words} {in_words(bytes)}" if named(name).sizes else words

@@ -4,6 +4,9 @@
  *   mt_latency    half of a round trip of a thread, between rank i and rank i + N/2
  *   mt_rate       windows of messages from rank i to rank i + N/2; messages of all threads a second
  *   mt_allreduce  each thread's allreduce over all ranks
+ *   mt_tested     as mt_latency, but of one thread; the others call MPI_Test meanwhile, each for a
+ *                 message that comes in the end, as a thread for progress does
+ *   mt_within     half of a round trip between two threads of the same rank
  * -T says how many threads a rank has. Where threads outnumber cores they must let each other go
  * on.
  */
@@ -31,6 +34,7 @@ typedef struct member {
 
 struct team {
     void (*work)(member_t *member);
+    void (*beside)(member_t *member); /* what all threads but the first do once; NULL: work */
     const bench_t *bench;
     int bytes, iterations;
     pthread_barrier_t gate; /* of all threads and of the one that measures */
@@ -86,6 +90,39 @@ static void window_of_messages(member_t *m)
         MPI_Send(NULL, 0, MPI_CHAR, peer, ANSWER_TAG, m->comm);
 }
 
+static void within_rank(member_t *m)
+{
+    int bytes = m->team->bytes, rank = m->team->bench->rank;
+    size_t me = (size_t)(m - m->team->members);
+    MPI_Comm comm = m->team->members[me - me % 2].comm;
+
+    if ((int)(me ^ 1) >= m->team->bench->options.threads)
+        return; /* the last of an odd number */
+    if (me % 2 == 0) {
+        MPI_Send(m->send, bytes, MPI_CHAR, rank, DATA_TAG, comm);
+        MPI_Recv(m->receive, bytes, MPI_CHAR, rank, ANSWER_TAG, comm, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(m->receive, bytes, MPI_CHAR, rank, DATA_TAG, comm, MPI_STATUS_IGNORE);
+        MPI_Send(m->send, bytes, MPI_CHAR, rank, ANSWER_TAG, comm);
+    }
+}
+
+static void test_until_told(member_t *m)
+{
+    MPI_Request request;
+    int is_told = 0;
+
+    MPI_Irecv(NULL, 0, MPI_CHAR, m->team->bench->rank, ANSWER_TAG, m->comm, &request);
+    while (!is_told)
+        MPI_Test(&request, &is_told, MPI_STATUS_IGNORE);
+}
+
+static void tell_others(const team_t *team)
+{
+    for (int t = 1; t < team->bench->options.threads; t++)
+        MPI_Send(NULL, 0, MPI_CHAR, team->bench->rank, ANSWER_TAG, team->members[t].comm);
+}
+
 static void reduction(member_t *m)
 {
     MPI_Allreduce(m->send, m->receive, m->team->bytes, MPI_BYTE, MPI_BOR, m->comm);
@@ -94,11 +131,17 @@ static void reduction(member_t *m)
 static void *run_member(void *argument)
 {
     member_t *m = argument;
+    team_t *team = m->team;
+    bool is_beside = team->beside != NULL && m != team->members;
 
-    pthread_barrier_wait(&m->team->gate);
-    for (int i = 0; i < m->team->iterations; i++)
-        m->team->work(m);
-    pthread_barrier_wait(&m->team->gate);
+    pthread_barrier_wait(&team->gate);
+    if (is_beside)
+        team->beside(m);
+    for (int i = 0; i < team->iterations && !is_beside; i++)
+        team->work(m);
+    if (team->beside != NULL && !is_beside)
+        tell_others(team);
+    pthread_barrier_wait(&team->gate);
     return NULL;
 }
 
@@ -172,18 +215,21 @@ static double megabytes_per_s(const bench_t *bench, size_t bytes, double us)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"mt_latency", "mt_rate", "mt_allreduce", NULL};
-    void (*const works[])(member_t *) = {round_trip, window_of_messages, reduction};
+    static const char *const names[] = {"mt_latency", "mt_rate",   "mt_allreduce",
+                                        "mt_tested",  "mt_within", NULL};
+    void (*const works[])(member_t *) = {round_trip, window_of_messages, reduction, round_trip,
+                                         within_rank};
     int chosen = bench_choose(names, &argc, &argv);
-    team_t team = {.work = chosen < 0 ? NULL : works[chosen]};
-    bool is_rate = chosen == 1;
+    team_t team = {.work = chosen < 0 ? NULL : works[chosen],
+                   .beside = chosen == 3 ? test_until_told : NULL};
+    bool is_rate = chosen == 1, is_reduction = chosen == 2;
     char name[32];
     bench_test_t test = {
         .name = name,
         .column = is_rate ? "Bandwidth (MB/s)" : "Avg Latency(us)",
-        .value = is_rate       ? megabytes_per_s
-                 : chosen == 0 ? bench_half
-                               : NULL,
+        .value = is_rate        ? megabytes_per_s
+                 : is_reduction ? NULL
+                                : bench_half,
         .second_column = is_rate ? "Messages/s" : NULL,
         .second = is_rate ? messages_per_s : NULL,
         .min_bytes = 1,

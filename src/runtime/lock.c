@@ -29,7 +29,10 @@ enum {
     TAKES_LEAST = 256,
     TAKES_MOST = 1 << 20,
     LASTING_NS = 1000000,
-    LOOKS_AWAKE = 100, /* at a lock that is held, before the processor is given away */
+    LOOKS_AWAKE = 50,    /* at a lock that is held, before the thread sleeps, */
+    PAUSES_MOST = 64,    /* and between two of them */
+    LOOKS_OFFERED = 100, /* for another thread to take the lock that is offered */
+    LOOKS_AT_OWNER = 100,
     NAP_NS = 50000,
     DRAIN_NS = 10000000,
 };
@@ -40,12 +43,30 @@ typedef struct lock_owner {
     atomic_bool is_held; /* written by the thread alone */
 } lock_owner_t;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int waiting;
+/* What threads look at that want the lock; in one line, which comes with it. */
+static struct {
+    _Alignas(64) pthread_mutex_t mutex;
+    atomic_bool is_taken; /* the mutex; to be looked at, as a look does not take the line */
+    atomic_int waiting;   /* threads that wait for the lock */
+    atomic_uint turns;    /* how often one of them has got it; written with the lock */
+} lock = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
 static lock_owner_t reservations[RESERVATIONS];
 static lock_owner_t *_Atomic reserved; /* the present one; written with the mutex; NULL: none */
 
+static void give_mutex(void)
+{
+    atomic_store_explicit(&lock.is_taken, false, memory_order_relaxed);
+    pthread_mutex_unlock(&lock.mutex);
+}
+
 /* ---- with the lock ---- */
+
+static void count_turn(void)
+{
+    unsigned turns = atomic_load_explicit(&lock.turns, memory_order_relaxed);
+    atomic_store_explicit(&lock.turns, turns + 1, memory_order_relaxed);
+}
 
 static lock_owner_t *held; /* the lock is held by this; NULL: by the mutex */
 static pthread_t last_taker;
@@ -77,14 +98,14 @@ static void reserve(void)
     reserved_ns = weft_clock_ns();
     atomic_store_explicit(&own->is_held, true, memory_order_relaxed);
     atomic_store_explicit(&reserved, own, memory_order_release);
-    pthread_mutex_unlock(&mutex);
+    give_mutex();
 }
 
 /* The caller has taken the mutex, and the lock is not reserved. */
 static void count_take(void)
 {
     bool goes_on = takes > 0 && pthread_equal(last_taker, pthread_self()) &&
-                   atomic_load_explicit(&waiting, memory_order_relaxed) == 0;
+                   atomic_load_explicit(&lock.waiting, memory_order_relaxed) == 0;
     last_taker = pthread_self();
     takes = goes_on ? takes + 1 : 1;
     if (takes < takes_needed)
@@ -109,9 +130,9 @@ static void await_owner(const lock_owner_t *owner)
 {
     const struct timespec nap = {.tv_nsec = NAP_NS};
     for (int looks = 1; atomic_load_explicit(&owner->is_held, memory_order_acquire); looks++) {
-        if (looks < LOOKS_AWAKE)
+        if (looks < LOOKS_AT_OWNER)
             weft_cpu_relax();
-        else if (looks < 2 * LOOKS_AWAKE)
+        else if (looks < 2 * LOOKS_AT_OWNER)
             sched_yield();
         else
             nanosleep(&nap, NULL);
@@ -121,11 +142,12 @@ static void await_owner(const lock_owner_t *owner)
 /* The caller has taken the mutex: now nobody else can make a reservation. */
 static void cancel(const lock_owner_t *owner)
 {
-    atomic_fetch_add(&waiting, 1);
+    atomic_fetch_add(&lock.waiting, 1);
     atomic_store(&reserved, NULL);
     fence_owner();
     await_owner(owner);
-    atomic_fetch_sub(&waiting, 1);
+    atomic_fetch_sub(&lock.waiting, 1);
+    count_turn();
     held = NULL;
     takes = 0;
     if (weft_clock_ns() - reserved_ns >= LASTING_NS)
@@ -134,13 +156,42 @@ static void cancel(const lock_owner_t *owner)
         takes_needed *= 4;
 }
 
+/* Where ranks outnumber the cores, the thread that is waited for probably needs this one's core. */
+static int looks_at_most(int looks)
+{
+    return weft_world.is_oversubscribed ? 0 : looks;
+}
+
+/* Most of what is done with the lock takes less time than to put a thread to sleep and to wake it.
+ * The looks become rare, since each takes the line from the thread that has the lock. */
+static bool take_awake(void)
+{
+    int pauses = 1;
+    for (int looks = 0; looks < looks_at_most(LOOKS_AWAKE); looks++) {
+        for (int i = 0; i < pauses; i++)
+            weft_cpu_relax();
+        pauses = pauses < PAUSES_MOST ? 2 * pauses : PAUSES_MOST;
+        if (!atomic_load_explicit(&lock.is_taken, memory_order_relaxed) &&
+            pthread_mutex_trylock(&lock.mutex) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void take_contended(void)
+{
+    atomic_fetch_add(&lock.waiting, 1);
+    if (!take_awake())
+        pthread_mutex_lock(&lock.mutex);
+    atomic_fetch_sub(&lock.waiting, 1);
+    count_turn();
+}
+
 static void take_mutex(void)
 {
-    if (pthread_mutex_trylock(&mutex) == 0)
-        return;
-    atomic_fetch_add(&waiting, 1);
-    pthread_mutex_lock(&mutex);
-    atomic_fetch_sub(&waiting, 1);
+    if (pthread_mutex_trylock(&lock.mutex) != 0)
+        take_contended();
+    atomic_store_explicit(&lock.is_taken, true, memory_order_relaxed);
 }
 
 /* Takes the lock if it is reserved for the caller. A reservation that was cancelled just now, or
@@ -175,15 +226,26 @@ void weft_lock_give(void)
     if (held != NULL)
         atomic_store_explicit(&held->is_held, false, memory_order_release);
     else
-        pthread_mutex_unlock(&mutex);
+        give_mutex();
+}
+
+/* The mutex is not fair: without this the thread that offers it would mostly win it back. */
+static void await_turn(unsigned turns)
+{
+    for (int looks = 0; looks < looks_at_most(LOOKS_OFFERED); looks++) {
+        if (atomic_load_explicit(&lock.turns, memory_order_relaxed) != turns)
+            return;
+        weft_cpu_relax();
+    }
+    sched_yield();
 }
 
 void weft_lock_offer(void)
 {
-    if (atomic_load_explicit(&waiting, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&lock.waiting, memory_order_relaxed) == 0)
         return;
+    unsigned turns = atomic_load_explicit(&lock.turns, memory_order_relaxed);
     weft_lock_give();
-    /* The mutex is not fair: without this the polling thread would mostly win it back. */
-    sched_yield();
+    await_turn(turns);
     weft_lock_take();
 }

@@ -49,6 +49,7 @@ enum {
     TURNS_GIVEN = 8, /* the most yields for another rank to go first */
     TESTS_PER_YIELD_ALONE = 1000,
     TESTS_PER_YIELD_OVERSUBSCRIBED = 10,
+    TESTS_PER_OFFER = 4, /* of the lock */
     /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */
     DEAR_YIELDS_SKIPPED = 64,
     NAP_NS = 50000, /* the longest sleep while something is awaited that rings no doorbell */
@@ -308,7 +309,11 @@ void weft_progress_test(void)
         empty_tests = 0;
         return;
     }
-    if (++empty_tests < test_limit)
+    empty_tests++;
+    if (weft_world.is_threaded && empty_tests % TESTS_PER_OFFER == 0)
+        weft_lock_offer();
+    bool is_shared = wefti_cores_are_short(&contention) && !wefti_yields_are_dear(&contention);
+    if (empty_tests < (is_shared ? TESTS_PER_YIELD_OVERSUBSCRIBED : test_limit))
         return;
     empty_tests = 0;
     yield_between_tests();

@@ -61,6 +61,14 @@ static int yields_of(int waits, int64_t each_ns)
     return yields;
 }
 
+static int yields_of_tests(int tests)
+{
+    yields = 0;
+    for (int i = 0; i < tests; i++)
+        weft_progress_test();
+    return yields;
+}
+
 static void open_progress(bool is_oversubscribed)
 {
     weft_world.is_oversubscribed = is_oversubscribed;
@@ -148,10 +156,18 @@ static void tests_yield_rarely_where_yields_are_dear(void **unused)
     (void)unused;
     open_progress(false);
     yields_of(1, SLICE_NS);
-    yields = 0;
-    for (int i = 0; i < 1000 * 1000; i++)
-        weft_progress_test();
-    assert_in_range(yields, 1, 1000 / 16);
+    assert_in_range(yields_of_tests(1000 * 1000), 1, 1000 / 16);
+}
+
+/* So it does more often where a yield has let another rank or thread run. */
+static void tests_yield_often_where_others_run(void **unused)
+{
+    (void)unused;
+    open_progress(false);
+    yield_ns = BRIEF_NS;
+    assert_in_range(yields_of_tests(100 * 1000), 1, 1000);
+    yield_ns = 10 * TURN_NS;
+    assert_in_range(yields_of_tests(100 * 1000), 4000, 20000);
 }
 
 int main(void)
@@ -163,7 +179,8 @@ int main(void)
         cmocka_unit_test(one_slice_is_no_sign_where_cores_are_short),
         cmocka_unit_test(turns_of_many_ranks_are_not_dear),
         cmocka_unit_test(yields_come_back_when_the_process_has_gone),
-        cmocka_unit_test(tests_yield_rarely_where_yields_are_dear)};
+        cmocka_unit_test(tests_yield_rarely_where_yields_are_dear),
+        cmocka_unit_test(tests_yield_often_where_others_run)};
     weft_config_read();
     weft_log_threshold = -1;
     weft_progress_need(poll_before_sleep);
