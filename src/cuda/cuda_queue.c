@@ -220,7 +220,7 @@ static int fail_all(weft_queue_t *queue, weft_cu_result_t result)
     int failed = 0;
     int err = wefti_driver_failed(result, "cuStreamQuery", "work on device %s", queue->device->pci);
     snprintf(queue->why, sizeof(queue->why), "%s", weft_fail_text());
-    WEFT_LOG(WEFT_ERROR, "cuda", "%s", queue->why);
+    WEFT_LOG(WEFT_INFO, "cuda", "%s", queue->why); /* those who wait for the events tell of it */
     wefti_queue_empty(queue, err);
     weft_event_t *event = queue->first;
     queue->first = NULL;
