@@ -29,8 +29,8 @@ enum {
     TAKES_LEAST = 256,
     TAKES_MOST = 1 << 20,
     LASTING_NS = 1000000,
-    LOOKS_AWAKE = 50,    /* at a lock that is held, before the thread sleeps, */
-    PAUSES_MOST = 64,    /* and between two of them */
+    AWAKE_NS = 10000,    /* that a thread looks at the mutex before it sleeps, */
+    PAUSES_MOST = 64,    /* and between two looks */
     LOOKS_OFFERED = 100, /* for another thread to take the lock that is offered */
     LOOKS_AT_OWNER = 100,
     NAP_NS = 50000,
@@ -157,31 +157,32 @@ static void cancel(const lock_owner_t *owner)
 }
 
 /* Where ranks outnumber the cores, the thread that is waited for probably needs this one's core. */
-static int looks_at_most(int looks)
+static bool waits_awake(void)
 {
-    return weft_world.is_oversubscribed ? 0 : looks;
+    return !weft_world.is_oversubscribed;
 }
 
 /* Most of what is done with the lock takes less time than to put a thread to sleep and to wake it.
  * The looks become rare, since each takes the line from the thread that has the lock. */
 static bool take_awake(void)
 {
+    int64_t until_ns = weft_clock_ns() + AWAKE_NS;
     int pauses = 1;
-    for (int looks = 0; looks < looks_at_most(LOOKS_AWAKE); looks++) {
+    do {
         for (int i = 0; i < pauses; i++)
             weft_cpu_relax();
         pauses = pauses < PAUSES_MOST ? 2 * pauses : PAUSES_MOST;
         if (!atomic_load_explicit(&lock.is_taken, memory_order_relaxed) &&
             pthread_mutex_trylock(&lock.mutex) == 0)
             return true;
-    }
+    } while (weft_clock_ns() < until_ns);
     return false;
 }
 
 static void take_contended(void)
 {
     atomic_fetch_add(&lock.waiting, 1);
-    if (!take_awake())
+    if (!waits_awake() || !take_awake())
         pthread_mutex_lock(&lock.mutex);
     atomic_fetch_sub(&lock.waiting, 1);
     count_turn();
@@ -232,7 +233,7 @@ void weft_lock_give(void)
 /* The mutex is not fair: without this the thread that offers it would mostly win it back. */
 static void await_turn(unsigned turns)
 {
-    for (int looks = 0; looks < looks_at_most(LOOKS_OFFERED); looks++) {
+    for (int looks = 0; looks < LOOKS_OFFERED && waits_awake(); looks++) {
         if (atomic_load_explicit(&lock.turns, memory_order_relaxed) != turns)
             return;
         weft_cpu_relax();

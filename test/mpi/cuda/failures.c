@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A call that the driver refuses becomes an MPI error on all ranks concerned, and no rank hangs; or
- * the library takes another path, and the program sees no error. Argument: "errors", "no-errors", or
- * "either" where it depends on how often the library asks the device which call is refused.
- * The simulated driver is told what to refuse. (test/fault/device_errors.sh checks the texts.)
+ * the library takes another path, and the program sees no error. Argument: "errors", "no-errors",
+ * or "either" where it depends on how often the library asks the device which call is refused. The
+ * simulated driver is told what to refuse. (test/fault/device_errors.sh checks the texts.)
  */
 #include "device_memory.h"
 #include "expect.h"
