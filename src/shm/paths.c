@@ -16,7 +16,10 @@
 
 /* A ping-pong of 8 KiB takes as long either way on an Emerald Rapids; an exchange of 8 KiB 2.1 us
  * instead of 2.4, and of 16 KiB 2.5 instead of 3.4, where they are read. */
-enum { UNASKED_MAX = 8191 };
+enum {
+    UNASKED_MAX = 8191,
+    ANSWERED_WITHIN = 4, /* messages, while ranks exchange them */
+};
 
 static bool is_awaiting(const weft_shm_peer_t *peer)
 {
@@ -49,6 +52,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     if (!peer->is_contacted)
         wefti_shm_make_contact(peer); /* so that the peer polls this rank, and sees the offer */
+    peer->unanswered = 0;
     bool is_helped = is_awaiting(peer), is_mutual = peer->is_mutual;
     weft_copy_job_t *job = peer->endpoint.asked > 0 ? NULL : peer->offered;
     peer->is_mutual = false; /* a short message is read without asking for its way */
@@ -161,11 +165,12 @@ void wefti_shm_open_short(weft_shm_peer_t *peer)
     see_unasked(peer, are_read && peer->endpoint.can_read);
 }
 
-/* A message of one packet, while another one is announced: there is a stream of them, and what the
- * ring takes comes faster. */
-static bool follows_announced(const weft_endpoint_t *endpoint, size_t bytes)
+/* Is a message of one packet among many that go one way, behind one that is announced? What the
+ * ring takes comes faster there. Where messages of the peer come between them, as in an exchange,
+ * all are announced: so each rank copies as many bytes as it receives, and not twice as many. */
+static bool is_among_many(weft_shm_peer_t *peer)
 {
-    return bytes <= endpoint->eager_max && endpoint->asked > 0;
+    return ++peer->unanswered > ANSWERED_WITHIN && peer->endpoint.asked > 0;
 }
 
 /* A message of several packets: what the peer shows, or this rank where it leads. */
@@ -180,7 +185,7 @@ static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     if (atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS ||
-        follows_announced(endpoint, bytes))
+        (bytes <= endpoint->eager_max && is_among_many(peer)))
         return false;
     if (wefti_shm.short_path != SHORT_LEARNT)
         return wefti_shm.short_path == SHORT_READ && endpoint->can_read;

@@ -19,7 +19,8 @@ typedef struct weft_shm_peer {
     /* endpoint.blocking_max if the last long packet between the two came from it: then it is likely
      * to wait for a blocking send, and copies the first part out while this rank fills the next */
     size_t answer_max;
-    size_t unasked_max; /* of messages of one packet, longer ones may be announced */
+    size_t unasked_max;  /* of messages of one packet, longer ones may be announced */
+    unsigned unanswered; /* of these, sent since this rank has last read one of the peer's */
     weft_channel_in_t in;
     weft_rank_block_t *block;
     /* this rank's offers, as the receiver; NULL when oversubscribed: no core could help */
