@@ -116,6 +116,15 @@ MANY_HOSTS = [
     *JOBS,
 ]
 
+# The sources, and the names under which compare runs the program of each.
+PROGRAMS = {"weft_latency": ["weft_latency"], "weft_bw": ["weft_bw", "weft_bibw", "weft_mbw_mr"],
+            "weft_init": ["weft_init"],
+            "weft_datatype": [f"weft_{way}_{layout}" for way in ("pack", "unpack") for layout in LAYOUTS],
+            "weft_forms": ["weft_allreduce_init", "weft_iallreduce", "weft_neighbor_alltoall", "weft_neighbor_messages"],
+            "weft_queues": ["weft_posted", "weft_unexpected"], "weft_idle": ["weft_idle"], "weft_serve": ["weft_serve"],
+            "weft_threads": [row.program for row in THREADS + TWO_THREADS]}
+PROGRAMS["weft_coll"] = sorted({r.program for r in FEW if r.program} - set(sum(PROGRAMS.values(), [])))
+
 QUICK = ("latency", "bw", "rate", "barrier", "allreduce", "job")
 
 

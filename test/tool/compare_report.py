@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""benchmarks/report.py: modes, medians, ratios and gaps of a small made-up comparison."""
+"""benchmarks/report.py: modes, medians, ratios and gaps of a small made-up comparison; plan.py: the program of each row."""
 import json
 import os
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "benchmarks"))
+import plan
 import report
 
 
@@ -78,6 +79,16 @@ def complain(expected, text):
     return bool(missing)
 
 
+def wrong_programs():
+    """Programs that plan.py takes for another one than the build does, in words. (weft_datatype has links of compare's own.)"""
+    with open(os.path.join(os.environ["SOURCE"], "benchmarks", "Makefile.inc")) as file:
+        links = file.read().split()
+    return [f"{name} is not {source}" for source, names in plan.PROGRAMS.items() for name in names
+            if source not in (name, "weft_datatype") and f"{source[5:]}:{name[5:]}" not in links]
+
+
+for wrong in wrong_programs():
+    print(wrong)
 table, plot = written(DATA)
 missing = complain(EXPECTED, table) | complain(("</svg>", "latency 8 B"), plot) | complain(EXPECTED_IN_DEPTH, written(IN_DEPTH)[0])
-sys.exit(1 if missing else 0)
+sys.exit(1 if missing or wrong_programs() else 0)
