@@ -12,8 +12,8 @@ import collections
 Row = collections.namedtuple("Row", "name program sizes field unit scale is_rate options", defaults=[""])
 
 
-def time_row(name, sizes=""):
-    return Row(name, f"weft_{name}", sizes, "value", "us", 1, False)
+def time_row(name, sizes="", options=""):
+    return Row(name, f"weft_{name}", sizes, "value", "us", 1, False, options)
 
 
 def pack_row(direction, layout):
@@ -29,8 +29,7 @@ ONE_THREAD = [Row("alone_latency", "weft_mt_latency", "8", "value", "us", 1, Fal
               Row("alone_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True, "-T 1")]
 THREADS = [time_row("mt_latency", "8"), Row("mt_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True), time_row("mt_allreduce", "8")]
 # Threads of a rank that get in each other's way.
-TWO_THREADS = [Row("mt_tested", "weft_mt_tested", "8", "value", "us", 1, False, "-T 2"),
-               Row("mt_within", "weft_mt_within", "8", "value", "us", 1, False, "-T 2")]
+TWO_THREADS = [time_row("mt_tested", "8", "-T 2"), time_row("mt_within", "8", "-T 2")]
 
 FEW = [
     time_row("latency", "0,8,1K,4K,16K,64K,1M"),

@@ -137,8 +137,9 @@ static void *run_member(void *argument)
     pthread_barrier_wait(&team->gate);
     if (is_beside)
         team->beside(m);
-    for (int i = 0; i < team->iterations && !is_beside; i++)
-        team->work(m);
+    else
+        for (int i = 0; i < team->iterations; i++)
+            team->work(m);
     if (team->beside != NULL && !is_beside)
         tell_others(team);
     pthread_barrier_wait(&team->gate);
@@ -215,21 +216,25 @@ static double megabytes_per_s(const bench_t *bench, size_t bytes, double us)
 
 int main(int argc, char **argv)
 {
+    enum { LATENCY, RATE, ALLREDUCE, TESTED, WITHIN };
     static const char *const names[] = {"mt_latency", "mt_rate",   "mt_allreduce",
                                         "mt_tested",  "mt_within", NULL};
-    void (*const works[])(member_t *) = {round_trip, window_of_messages, reduction, round_trip,
-                                         within_rank};
+    void (*const works[])(member_t *) = {[LATENCY] = round_trip,
+                                         [RATE] = window_of_messages,
+                                         [ALLREDUCE] = reduction,
+                                         [TESTED] = round_trip,
+                                         [WITHIN] = within_rank};
     int chosen = bench_choose(names, &argc, &argv);
     team_t team = {.work = chosen < 0 ? NULL : works[chosen],
-                   .beside = chosen == 3 ? test_until_told : NULL};
-    bool is_rate = chosen == 1, is_reduction = chosen == 2;
+                   .beside = chosen == TESTED ? test_until_told : NULL};
+    bool is_rate = chosen == RATE;
     char name[32];
     bench_test_t test = {
         .name = name,
         .column = is_rate ? "Bandwidth (MB/s)" : "Avg Latency(us)",
-        .value = is_rate        ? megabytes_per_s
-                 : is_reduction ? NULL
-                                : bench_half,
+        .value = is_rate               ? megabytes_per_s
+                 : chosen == ALLREDUCE ? NULL
+                                       : bench_half,
         .second_column = is_rate ? "Messages/s" : NULL,
         .second = is_rate ? messages_per_s : NULL,
         .min_bytes = 1,

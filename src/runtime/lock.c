@@ -62,8 +62,10 @@ static void give_mutex(void)
 
 /* ---- with the lock ---- */
 
-static void count_turn(void)
+/* The caller has waited for the lock. */
+static void end_waiting(void)
 {
+    atomic_fetch_sub(&lock.waiting, 1);
     unsigned turns = atomic_load_explicit(&lock.turns, memory_order_relaxed);
     atomic_store_explicit(&lock.turns, turns + 1, memory_order_relaxed);
 }
@@ -146,8 +148,7 @@ static void cancel(const lock_owner_t *owner)
     atomic_store(&reserved, NULL);
     fence_owner();
     await_owner(owner);
-    atomic_fetch_sub(&lock.waiting, 1);
-    count_turn();
+    end_waiting();
     held = NULL;
     takes = 0;
     if (weft_clock_ns() - reserved_ns >= LASTING_NS)
@@ -184,8 +185,7 @@ static void take_contended(void)
     atomic_fetch_add(&lock.waiting, 1);
     if (!waits_awake() || !take_awake())
         pthread_mutex_lock(&lock.mutex);
-    atomic_fetch_sub(&lock.waiting, 1);
-    count_turn();
+    end_waiting();
 }
 
 static void take_mutex(void)

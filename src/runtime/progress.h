@@ -76,8 +76,8 @@ void weft_progress_remove(weft_poll_fn_t poll);
 /** One round; how much was done. */
 int weft_progress(void);
 
-/** One round, for calls that test and return: yields now and then when nothing is done, so that a
- *  loop around MPI_Test lets others run. */
+/** One round, for calls that test and return: when nothing is done it yields now and then, and
+ *  offers the lock, so that a loop around MPI_Test lets others run. */
 void weft_progress_test(void);
 
 /** Rounds until *flag is true. Gives up the lock while it yields or sleeps. What is held back goes

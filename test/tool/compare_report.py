@@ -87,8 +87,8 @@ def wrong_programs():
             if source not in (name, "weft_datatype") and f"{source[5:]}:{name[5:]}" not in links]
 
 
-for wrong in wrong_programs():
-    print(wrong)
+wrong = wrong_programs()
+print(*wrong, sep="\n")
 table, plot = written(DATA)
 missing = complain(EXPECTED, table) | complain(("</svg>", "latency 8 B"), plot) | complain(EXPECTED_IN_DEPTH, written(IN_DEPTH)[0])
-sys.exit(1 if missing or wrong_programs() else 0)
+sys.exit(1 if missing or wrong else 0)
