@@ -241,7 +241,7 @@ int main(int argc, char **argv)
         .max_bytes = 64 << 10,
         .unit = 1,
         .has_threads = true,
-        .min_ranks = 2,
+        .min_ranks = chosen == WITHIN ? 1 : 2,
         .iterations = is_rate ? 200 : 2000,
         .large_iterations = is_rate ? 50 : 500,
         .prepare = prepare,
