@@ -312,6 +312,7 @@ int weft_start(int thread_level)
     if (err != MPI_SUCCESS)
         return err;
     weft_tool_tell_transports();
+    weft_lock_open();
     weft_progress_open(weft_world.doorbell);
     err = weft_detector_open();
     if (err != MPI_SUCCESS)

@@ -46,9 +46,10 @@ typedef struct lock_owner {
 /* What threads look at that want the lock; in one line, which comes with it. */
 static struct {
     _Alignas(64) pthread_mutex_t mutex;
-    atomic_bool is_taken; /* the mutex; to be looked at, as a look does not take the line */
-    atomic_int waiting;   /* threads that wait for the lock */
-    atomic_uint turns;    /* how often one of them has got it; written with the lock */
+    atomic_bool is_taken;    /* the mutex; to be looked at, as a look does not take the line */
+    atomic_int waiting;      /* threads that wait for the lock */
+    atomic_uint turns;       /* how often one of them has got it; written with the lock */
+    atomic_bool waits_awake; /* a thread that wants it looks for a while before it sleeps */
 } lock = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static lock_owner_t reservations[RESERVATIONS];
@@ -157,10 +158,9 @@ static void cancel(const lock_owner_t *owner)
         takes_needed *= 4;
 }
 
-/* Where ranks outnumber the cores, the thread that is waited for probably needs this one's core. */
 static bool waits_awake(void)
 {
-    return !weft_world.is_oversubscribed;
+    return atomic_load_explicit(&lock.waits_awake, memory_order_relaxed);
 }
 
 /* Most of what is done with the lock takes less time than to put a thread to sleep and to wake it.
@@ -208,6 +208,12 @@ static bool take_reserved(void)
         return true;
     atomic_store_explicit(&own->is_held, false, memory_order_release);
     return false;
+}
+
+/* Where ranks outnumber the cores, the thread that is waited for probably needs this one's core. */
+void weft_lock_open(void)
+{
+    atomic_store_explicit(&lock.waits_awake, !weft_world.is_oversubscribed, memory_order_relaxed);
 }
 
 void weft_lock_take(void)

@@ -10,6 +10,10 @@
 
 #include "runtime/world.h"
 
+/** The world is known: from now on threads wait for the lock awake, if there are cores enough.
+ * Other threads may use the lock at the same time. */
+void weft_lock_open(void);
+
 /** Take the lock, whatever the thread level. For a thread that has taken it many times, and no
  * other between, this becomes as cheap as a few loads and stores. */
 void weft_lock_take(void);

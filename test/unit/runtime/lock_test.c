@@ -204,6 +204,23 @@ static void threads_that_come_and_go(void **state)
     assert_int_equal(entries, 200L * FEW);
 }
 
+/* Threads that wait do so awake, or asleep. */
+static int with_cores(void **unused)
+{
+    (void)unused;
+    weft_world.is_oversubscribed = false;
+    weft_lock_open();
+    return 0;
+}
+
+static int short_of_cores(void **unused)
+{
+    (void)unused;
+    weft_world.is_oversubscribed = true;
+    weft_lock_open();
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(is_reserved_for_one_who_is_alone),
@@ -212,5 +229,8 @@ int main(void)
                                        cmocka_unit_test(many_threads),
                                        cmocka_unit_test(an_owner_with_slow_stores),
                                        cmocka_unit_test(threads_that_come_and_go)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest waits[] = {cmocka_unit_test(an_offer_lets_others_in),
+                                       cmocka_unit_test(many_threads)};
+    return cmocka_run_group_tests(tests, with_cores, NULL) +
+           cmocka_run_group_tests(waits, short_of_cores, NULL);
 }
