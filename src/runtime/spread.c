@@ -133,6 +133,12 @@ void weft_spread_sleeps(bool does)
         show_processor(does ? -1 - sched_getcpu() : 1 + sched_getcpu());
 }
 
+void weft_spread_leave(void)
+{
+    if (weft_spread_place.ranks > 0)
+        show_processor(0);
+}
+
 void weft_spread_hold(int64_t now_ns)
 {
     if (weft_spread_place.ranks > 0)

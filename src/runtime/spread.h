@@ -20,7 +20,8 @@
 /** Set by the transport within the host. ranks 0: there is none. */
 typedef struct weft_spread_place {
     int ranks, rank; /* of the host; this one */
-    /** Where a rank runs: 1 + the number of the processor; below 0 if it sleeps; 0: not known. */
+    /** Where a rank runs: 1 + the number of the processor; below 0 if it sleeps; 0: not known,
+     * or it has ended. */
     atomic_int *(*processor)(int local_rank);
     atomic_ullong *moved_ns; /* when the last one has moved, by weft_clock_ns() */
 } weft_spread_place_t;
@@ -33,6 +34,9 @@ void weft_spread_look(int64_t now_ns);
 
 /** This rank is going to sleep, or has woken. */
 void weft_spread_sleeps(bool does);
+
+/** This rank runs no more: the core that it showed last is free for others. */
+void weft_spread_leave(void);
 
 /** This rank has noticed processes of others: none moves for a while. */
 void weft_spread_hold(int64_t now_ns);

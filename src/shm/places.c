@@ -63,6 +63,7 @@ void wefti_places_open(const weft_segment_t *opened, int local_rank)
 
 void wefti_places_close(void)
 {
+    weft_spread_leave();
     weft_host_devices = NULL;
     weft_meeting_place = (weft_meeting_place_t){0};
     weft_fd_place = (weft_fd_place_t){0};

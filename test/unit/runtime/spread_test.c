@@ -76,6 +76,29 @@ static void sleepers_are_spread_too(void **state)
     assert_int_equal(weft_spread_choice(&both, (int[]){1, 1, 1, -2, -2, 2}, 6, 0), -1);
 }
 
+static atomic_int shown[4] = {1, 1, 2, 2};
+
+static atomic_int *shown_by(int rank)
+{
+    return &shown[rank];
+}
+
+/* Ranks 2 and 3 end, and so processor 1 is free for one of the others. */
+static void who_has_ended_needs_no_core(void **state)
+{
+    (void)state;
+    weft_cpus_t both = masks(0, 2);
+    int all[4];
+    for (int rank = 2; rank < 4; rank++) {
+        weft_spread_place = (weft_spread_place_t){.ranks = 4, .rank = rank, .processor = shown_by};
+        weft_spread_leave();
+    }
+    weft_spread_place = (weft_spread_place_t){0};
+    for (int i = 0; i < 4; i++)
+        all[i] = atomic_load(&shown[i]);
+    assert_int_equal(weft_spread_choice(&both, all, 4, 0), 1);
+}
+
 /* From wherever they start, one move after the other. */
 static void moves_come_to_an_end(void **state)
 {
@@ -105,7 +128,7 @@ int main(void)
         cmocka_unit_test(balanced_ranks_stay),         cmocka_unit_test(the_emptiest_is_taken),
         cmocka_unit_test(only_allowed_ones_are_taken), cmocka_unit_test(unknown_ranks_do_not_count),
         cmocka_unit_test(a_core_of_sleepers_is_taken), cmocka_unit_test(sleepers_are_spread_too),
-        cmocka_unit_test(moves_come_to_an_end),
+        cmocka_unit_test(who_has_ended_needs_no_core), cmocka_unit_test(moves_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
