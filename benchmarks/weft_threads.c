@@ -7,6 +7,8 @@
  *   mt_tested     as mt_latency, but of one thread; the others call MPI_Test meanwhile, each for a
  *                 message that comes in the end, as a thread for progress does
  *   mt_within     half of a round trip between two threads of the same rank
+ *   mt_self       a message of a thread to its own rank: what threads cost each other, if there are
+ *                 as many cores
  * -T says how many threads a rank has. Where threads outnumber cores they must let each other go
  * on.
  */
@@ -17,9 +19,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define DATA_TAG   1
 #define ANSWER_TAG 2
+#define LINE_BYTES 128
 
 typedef struct team team_t;
 
@@ -107,6 +111,15 @@ static void within_rank(member_t *m)
     }
 }
 
+static void to_itself(member_t *m)
+{
+    int bytes = m->team->bytes, rank = m->team->bench->rank;
+
+    MPI_Isend(m->send, bytes, MPI_CHAR, rank, DATA_TAG, m->comm, m->requests);
+    MPI_Recv(m->receive, bytes, MPI_CHAR, rank, DATA_TAG, m->comm, MPI_STATUS_IGNORE);
+    MPI_Wait(m->requests, MPI_STATUS_IGNORE);
+}
+
 static void test_until_told(member_t *m)
 {
     MPI_Request request;
@@ -146,6 +159,17 @@ static void *run_member(void *argument)
     return NULL;
 }
 
+/* Whole cache lines, with zeros: threads that write to the same one would hold each other up. */
+static char *lines_for(size_t bytes)
+{
+    size_t whole = bytes / LINE_BYTES * LINE_BYTES + LINE_BYTES;
+    char *lines = aligned_alloc(LINE_BYTES, whole);
+
+    if (lines != NULL)
+        memset(lines, 0, whole);
+    return lines;
+}
+
 static void prepare(bench_t *bench, size_t bytes)
 {
     team_t *team = bench->own;
@@ -159,10 +183,10 @@ static void prepare(bench_t *bench, size_t bytes)
         member_t *m = &team->members[t];
 
         m->team = team;
-        m->send = calloc(2, bytes + 1);
-        m->receive = m->send + bytes;
+        m->send = lines_for(bytes);
+        m->receive = lines_for(bytes);
         m->requests = malloc((size_t)bench->options.window * sizeof(MPI_Request));
-        if (m->send == NULL || m->requests == NULL)
+        if (m->send == NULL || m->receive == NULL || m->requests == NULL)
             MPI_Abort(MPI_COMM_WORLD, 1);
         MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
     }
@@ -175,6 +199,7 @@ static void release(bench_t *bench)
     for (int t = 0; t < bench->options.threads; t++) {
         MPI_Comm_free(&team->members[t].comm);
         free(team->members[t].send);
+        free(team->members[t].receive);
         free(team->members[t].requests);
     }
     pthread_barrier_destroy(&team->gate);
@@ -216,14 +241,12 @@ static double megabytes_per_s(const bench_t *bench, size_t bytes, double us)
 
 int main(int argc, char **argv)
 {
-    enum { LATENCY, RATE, ALLREDUCE, TESTED, WITHIN };
-    static const char *const names[] = {"mt_latency", "mt_rate",   "mt_allreduce",
-                                        "mt_tested",  "mt_within", NULL};
-    void (*const works[])(member_t *) = {[LATENCY] = round_trip,
-                                         [RATE] = window_of_messages,
-                                         [ALLREDUCE] = reduction,
-                                         [TESTED] = round_trip,
-                                         [WITHIN] = within_rank};
+    enum { LATENCY, RATE, ALLREDUCE, TESTED, WITHIN, SELF };
+    static const char *const names[] = {
+        "mt_latency", "mt_rate", "mt_allreduce", "mt_tested", "mt_within", "mt_self", NULL};
+    void (*const works[])(member_t *) = {
+        [LATENCY] = round_trip, [RATE] = window_of_messages, [ALLREDUCE] = reduction,
+        [TESTED] = round_trip,  [WITHIN] = within_rank,      [SELF] = to_itself};
     int chosen = bench_choose(names, &argc, &argv);
     team_t team = {.work = chosen < 0 ? NULL : works[chosen],
                    .beside = chosen == TESTED ? test_until_told : NULL};
@@ -232,17 +255,19 @@ int main(int argc, char **argv)
     bench_test_t test = {
         .name = name,
         .column = is_rate ? "Bandwidth (MB/s)" : "Avg Latency(us)",
-        .value = is_rate               ? megabytes_per_s
-                 : chosen == ALLREDUCE ? NULL
-                                       : bench_half,
+        .value = is_rate                                 ? megabytes_per_s
+                 : chosen == ALLREDUCE || chosen == SELF ? NULL
+                                                         : bench_half,
         .second_column = is_rate ? "Messages/s" : NULL,
         .second = is_rate ? messages_per_s : NULL,
         .min_bytes = 1,
         .max_bytes = 64 << 10,
         .unit = 1,
         .has_threads = true,
-        .min_ranks = chosen == WITHIN ? 1 : 2,
-        .iterations = is_rate ? 200 : 2000,
+        .min_ranks = chosen == WITHIN || chosen == SELF ? 1 : 2,
+        .iterations = is_rate          ? 200
+                      : chosen == SELF ? 50000
+                                       : 2000,
         .large_iterations = is_rate ? 50 : 500,
         .prepare = prepare,
         .run = run,
