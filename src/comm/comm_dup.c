@@ -125,6 +125,8 @@ int weft_comm_idup(weft_comm_t *comm, weft_comm_t **out, weft_request_t **reques
         return wefti_comm_make(&members, &creation, NULL, err, out);
     idup->agreement.on_over = idup_is_agreed;
     idup->agreement.owner = idup;
+    if (!weft_comm_is_inter(comm))
+        wefti_creation_choose_vci(&creation, comm->group);
     wefti_agreement_begin(&idup->agreement, &members, &creation, MPI_SUCCESS);
     err = copy_comm_attributes(comm, idup->copy);
     if (err != MPI_SUCCESS)

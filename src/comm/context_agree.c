@@ -28,7 +28,19 @@ weft_creation_t wefti_creation_next(weft_comm_t *parent)
     uint64_t seed = wefti_seed_mix(parent->context, COUNTED_CREATION);
     return (weft_creation_t){.tag = COUNTED_TAGS + (int)(number & COUNTED_MASK),
                              .context = parent->context | 1,
-                             .seed = wefti_seed_mix(seed, number)};
+                             .seed = wefti_seed_mix(seed, number),
+                             .number = number};
+}
+
+void wefti_creation_choose_vci(weft_creation_t *creation, const weft_group_t *group)
+{
+    if (weft_world.vcis == 1)
+        return;
+    for (int rank = 0; rank < group->size; rank++) {
+        if (weft_process_local_rank(weft_group_process(group, rank)) < 0)
+            return;
+    }
+    creation->vci = 1 + (int)(creation->number % (uint32_t)(weft_world.vcis - 1));
 }
 
 static int parent_rank(const weft_members_t *members, int rank)
@@ -54,7 +66,8 @@ static weft_creation_t creation_of_members(const weft_members_t *members, uint64
     seed = wefti_seed_mix(seed, (uint64_t)parent_rank(members, 0));
     seed = wefti_seed_mix(seed, (uint64_t)parent_rank(members, members->size - 1));
     size_t entry = seed % (sizeof(next_places) / sizeof(*next_places));
-    return (weft_creation_t){.seed = seed, .next_place = &next_places[entry]};
+    return (weft_creation_t){
+        .seed = seed, .number = (uint32_t)seed, .next_place = &next_places[entry]};
 }
 
 weft_creation_t wefti_creation_of(const weft_members_t *members, int tag)
@@ -305,7 +318,8 @@ void wefti_agreement_begin(weft_agreement_t *agreement, const weft_members_t *me
     agreement->tag = creation->tag;
     agreement->context = creation->context;
     agreement->pending = 0;
-    agreement->proposal = (weft_proposal_t){.seed = creation->seed, .context = WEFT_NO_CONTEXT};
+    agreement->proposal =
+        (weft_proposal_t){.seed = creation->seed, .context = WEFT_NO_CONTEXT, .vci = creation->vci};
     agreement->next_place = creation->next_place;
     agreement->is_advancing = agreement->is_over = agreement->is_stopped = false;
     agreement->error = MPI_SUCCESS;
@@ -347,10 +361,13 @@ int wefti_comm_make(const weft_members_t *members, const weft_creation_t *creati
                     weft_group_t *group, int error, weft_comm_t **out)
 {
     weft_comm_t *comm = NULL;
+    weft_creation_t own = *creation;
     uint32_t context;
     if (error == MPI_SUCCESS)
         error = weft_comm_create(group, WEFT_NO_CONTEXT, members->parent, &comm);
-    error = wefti_agree(members, creation, error, &context);
+    if (error == MPI_SUCCESS)
+        wefti_creation_choose_vci(&own, group);
+    error = wefti_agree(members, &own, error, &context);
     if (error == MPI_SUCCESS) {
         comm->context = context;
         *out = comm;

@@ -49,6 +49,8 @@ typedef struct weft_creation {
     int tag;          /* of its messages */
     uint32_t context; /* of its messages */
     uint64_t seed;    /* of its contexts */
+    uint32_t number;  /* of the creation, as its members count or name them */
+    int vci;          /* of runtime/vci.h, for its messages */
     /* Where this member begins in the sequence of contexts; goes on when all have agreed. NULL: at
      * the beginning. */
     uint32_t *next_place;
@@ -57,6 +59,10 @@ typedef struct weft_creation {
 
 /** The next creation in which all members of `parent` take part, if only by counting it. */
 weft_creation_t wefti_creation_next(weft_comm_t *parent);
+
+/** The communicator is one of `group`, with no remote group: where its members are all on this
+ *  host, it gets a VCI (runtime/vci.h), in turn. All members come to the same one. */
+void wefti_creation_choose_vci(weft_creation_t *creation, const weft_group_t *group);
 
 /** A creation in which the members alone take part. Two of them at once in one process have
  *  different tags, 0 to WEFT_CREATE_TAG; above, tags are folded. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "comm/context_vote.h"
 
+#include "runtime/vci.h"
 #include "base/fail.h"
 #include "mpi.h"
 
@@ -19,7 +20,12 @@ uint64_t wefti_seed_mix(uint64_t seed, uint64_t more)
 
 uint32_t wefti_context_at(uint64_t seed, uint32_t place)
 {
-    return (uint32_t)(wefti_seed_mix(seed, place) >> 32) & ~(uint32_t)1;
+    return (uint32_t)(wefti_seed_mix(seed, place) >> 32) & ~(WEFT_VCI_MASK | 1);
+}
+
+static uint32_t context_of(const weft_proposal_t *proposal, uint32_t place)
+{
+    return wefti_context_at(proposal->seed, place) | (uint32_t)proposal->vci << WEFT_VCI_SHIFT;
 }
 
 void wefti_proposal_withdraw(weft_context_set_t *set, weft_proposal_t *proposal)
@@ -40,12 +46,11 @@ weft_vote_t wefti_proposal_make(weft_context_set_t *set, weft_proposal_t *propos
 {
     wefti_proposal_withdraw(set, proposal);
     uint32_t place = from;
-    while (place < WEFTI_PLACE_FAILED &&
-           weft_context_set_has(set, wefti_context_at(proposal->seed, place)))
+    while (place < WEFTI_PLACE_FAILED && weft_context_set_has(set, context_of(proposal, place)))
         place++;
     if (place == WEFTI_PLACE_FAILED)
         return fail_without_context(proposal);
-    uint32_t context = wefti_context_at(proposal->seed, place);
+    uint32_t context = context_of(proposal, place);
     if (weft_context_set_add(set, context) != MPI_SUCCESS)
         return wefti_vote_failed();
     proposal->place = place;

@@ -4,9 +4,10 @@
  * here.
  *
  * For each creation there is a sequence of contexts that all members compute alike, from what they
- * all know of the creation (its seed): numbers that look random, out of the whole range. A member
- * proposes the place of the first one that is free at it, from a given place on, and reserves that
- * context. Its vote is (place, place); votes are joined to (lowest, highest).
+ * all know of the creation (its seed): numbers that look random, out of the whole range of those of
+ * its VCI (runtime/vci.h). A member proposes the place of the first one that is free at it, from a
+ * given place on, and reserves that context. Its vote is (place, place); votes are joined to
+ * (lowest, highest).
  *
  *   lowest == highest   all have proposed the same context, and have reserved it: agreed
  *   otherwise           a new round, from the highest place on
@@ -16,7 +17,7 @@
  * higher place than the one before, and a place fails only where its context is taken at a member.
  *
  * Two creations that are made at once by several members cannot push each other on for ever. They
- * meet only in a context that both sequences have (1 in 2^31), and the next ones differ. (Had
+ * meet only in a context that both sequences have (1 in 2^28), and the next ones differ. (Had
  * both walked through neighbouring numbers, each could go on reserving at one member what the other
  * asks for next at another member, as long as they keep in step.)
  */
@@ -39,12 +40,13 @@ typedef struct weft_proposal {
     uint64_t seed;
     uint32_t place;
     uint32_t context; /* reserved in the set; WEFT_NO_CONTEXT: nothing is */
+    int vci;          /* of runtime/vci.h, for the contexts that are proposed */
 } weft_proposal_t;
 
 /** A number that depends on both. Seeds are made by it. */
 uint64_t wefti_seed_mix(uint64_t seed, uint64_t more);
 
-/** The context at a place of the sequence of `seed`. */
+/** The context at a place of the sequence of `seed`, in VCI 0. */
 uint32_t wefti_context_at(uint64_t seed, uint32_t place);
 
 /** Take back what is proposed, if anything. */

@@ -10,13 +10,12 @@
 static int check_probe(weft_call_t *call, int source, int tag, MPI_Comm handle,
                        weft_probe_args_t *out)
 {
+    *out = (weft_probe_args_t){.source = source, .tag = tag};
     int err = weft_check_live_comm(call, handle, &out->comm);
     if (err == MPI_SUCCESS)
         err = weft_check_rank(out->comm, source, true, "source");
     if (err == MPI_SUCCESS)
         err = weft_check_tag(tag, true, "tag");
-    out->source = source;
-    out->tag = tag;
     return err;
 }
 

@@ -59,11 +59,20 @@ send_dense(const weft_user_message_t *user, weft_comm_t **comm)
     return endpoint;
 }
 
+static bool send_by_vci(const weft_user_message_t *user, weft_request_t **sent)
+{
+    weft_dense_message_t message;
+    return weft_goes_by_vci(user, false, &message) &&
+           weft_vci_send(user->buf, message, user->peer, user->tag, sent);
+}
+
 /* Any message, by the short way or else by the long one. Not inline, so that what it needs to keep
  * costs nothing where a slot takes the message. */
 static __attribute__((noinline)) int send_standard(const weft_user_message_t *user)
 {
     weft_comm_t *comm;
+    if (send_by_vci(user, NULL))
+        return MPI_SUCCESS;
     weft_endpoint_t *endpoint = send_dense(user, &comm);
     if (__builtin_expect(endpoint == NULL, 0))
         return send_blocking("MPI_Send", user, WEFT_SEND_STANDARD);
@@ -157,6 +166,11 @@ int PMPI_Isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int de
 {
     weft_user_message_t user = {buf, count, datatype, dest, tag, comm};
     weft_comm_t *through;
+    weft_request_t *sent;
+    if (request != NULL && send_by_vci(&user, &sent)) {
+        *request = weft_request_handle(sent);
+        return MPI_SUCCESS;
+    }
     weft_endpoint_t *endpoint = request == NULL ? NULL : send_dense(&user, &through);
     if (__builtin_expect(endpoint == NULL, 0)) {
         const weft_user_message_t copy = user;
@@ -255,16 +269,6 @@ int PMPI_Bsend_init_c(const void *buf, MPI_Count count, MPI_Datatype datatype, i
 
 /* ---- receives ---- */
 
-static int recv_blocking(const char *name, const weft_user_message_t *user, MPI_Status *status)
-{
-    weft_call_t call = weft_call_begin(name);
-    weft_recv_args_t args;
-    int err = weft_check_recv(&call, user, &args);
-    if (__builtin_expect(err == MPI_SUCCESS, 1))
-        err = weft_recv(&args, status);
-    return weft_call_end(&call, err);
-}
-
 /** Receives a message, and returns when it is in buf (section 3.2.4). A message that is shorter
  *  than buf leaves the rest of buf as it is; status tells the source, the tag and, by
  *  MPI_Get_count, the length.
@@ -290,12 +294,27 @@ int PMPI_Recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, i
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     weft_dense_message_t message;
+    if (weft_goes_by_vci(&user, true, &message)) {
+        const weft_user_message_t copy = user;
+        return weft_recv_by_vci("MPI_Recv", &copy, message, status);
+    }
     if (__builtin_expect(!weft_begin_dense(&user, true, &message), 0)) {
         const weft_user_message_t copy = user;
-        return recv_blocking("MPI_Recv", &copy, status);
+        return weft_recv_any("MPI_Recv", &copy, status);
     }
     int err = weft_recv_here(buf, message, source, tag, status);
     return weft_end_dense("MPI_Recv", message.comm, err);
+}
+
+static inline bool begin_by_vci(const weft_user_message_t *user, MPI_Request *out)
+{
+    weft_dense_message_t message;
+    if (!weft_goes_by_vci(user, true, &message))
+        return false;
+    weft_request_t *begun = weft_vci_recv((void *)user->buf, message, user->peer, user->tag);
+    if (begun != NULL)
+        *out = weft_request_handle(begun);
+    return begun != NULL;
 }
 
 typedef int (*begin_recv_fn_t)(const weft_recv_args_t *args, weft_request_t **out);
@@ -327,6 +346,8 @@ int PMPI_Irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, 
 {
     weft_user_message_t user = {buf, count, datatype, source, tag, comm};
     weft_dense_message_t message;
+    if (request != NULL && begin_by_vci(&user, request))
+        return MPI_SUCCESS;
     if (__builtin_expect(request == NULL || !weft_begin_dense(&user, true, &message), 0)) {
         const weft_user_message_t copy = user;
         return recv_with("MPI_Irecv", &copy, weft_irecv_begin, request);

@@ -5,6 +5,7 @@
 #include "mpi/request_list.h"
 #include "stream/enqueue.h"
 #include "pt2pt/dense.h"
+#include "pt2pt/vci_dense.h"
 #include "pt2pt/pt2pt.h"
 #include "object/grequest.h"
 #include "object/returned_error.h"
@@ -79,7 +80,7 @@ static inline void note_comm(weft_call_t *call, const weft_request_t *request)
  * back; *status is written. */
 static inline bool await_request(weft_request_t *request, MPI_Status *status)
 {
-    if (!request->is_complete && weft_recv_end(request, status))
+    if (!weft_request_is_complete(request) && weft_recv_end(request, status))
         return true;
     weft_request_wait(request);
     return false;
@@ -128,7 +129,19 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
             return MPI_SUCCESS;
         }
     }
+    if (weft_world.vcis > 1 && handle != NULL && weft_vci_wait(1, handle, status) > 0)
+        return MPI_SUCCESS;
     return wait_for(handle, status);
+}
+
+/* False: the long way is to be gone, which yields where cores are short. */
+static bool test_by_vci(MPI_Request *handle, int *flag, MPI_Status *status)
+{
+    if (weft_progress_is_short())
+        return false;
+    weft_vci_look_t seen = weft_vci_test(handle, status);
+    *flag = seen == WEFT_VCI_OVER;
+    return seen != WEFT_VCI_NEEDS_ALL;
 }
 
 /** Looks whether the operation of a request is complete, and does not wait (section 3.7.3). If it
@@ -141,6 +154,8 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
 WEFT_API(MPI_Test);
 int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
+    if (weft_world.vcis > 1 && handle != NULL && flag != NULL && test_by_vci(handle, flag, status))
+        return MPI_SUCCESS;
     weft_call_t call = weft_call_begin("MPI_Test");
     weft_request_t *request = NULL;
     int err = weft_check_output(handle, "request");
@@ -202,12 +217,13 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
 WEFT_API(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
+    int done = weft_world.vcis > 1 ? weft_wait_by_vcis(count, handles, statuses) : 0;
     weft_call_t call = weft_call_begin("MPI_Waitall");
     int err = weft_check_requests(count, handles, "array_of_requests");
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
     int failed = MPI_SUCCESS;
-    for (int i = 0; i < count; i++) {
+    for (int i = done; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);
         MPI_Status *status = weft_status_at(statuses, i);
         if (request != NULL && request->is_active && await_request(request, status)) {
@@ -340,7 +356,7 @@ static int collect_some(weft_call_t *call, const weft_some_t *some)
     *some->outcount = 0;
     for (int i = 0; i < some->count; i++) {
         weft_request_t *request = weft_request_of(some->handles[i]);
-        if (request == NULL || !request->is_active || !request->is_complete)
+        if (request == NULL || !request->is_active || !weft_request_is_complete(request))
             continue;
         int at = (*some->outcount)++;
         some->indices[at] = i;
@@ -490,7 +506,7 @@ int PMPI_Request_free(MPI_Request *handle)
         err = weft_check_request(*handle, &request);
     if (err == MPI_SUCCESS) {
         if (!weft_request_is_over(request))
-            request->is_detached = true;
+            weft_request_detach(request);
         else if (request->is_generalised)
             err = weft_grequest_free(request);
         else

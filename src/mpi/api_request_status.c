@@ -152,7 +152,7 @@ int PMPI_Request_get_status_some(int incount, const MPI_Request handles[], int *
     *outcount = any_active ? 0 : MPI_UNDEFINED;
     for (int i = 0; any_active && i < incount; i++) {
         const weft_request_t *request = weft_request_of(handles[i]);
-        if (request == NULL || !request->is_active || !request->is_complete)
+        if (request == NULL || !request->is_active || !weft_request_is_complete(request))
             continue;
         indices[*outcount] = i;
         err = show_one_of_many(&call, err, request, weft_status_at(statuses, (*outcount)++));

@@ -44,3 +44,39 @@ bool weft_lock_for_dense(void)
     weft_lock_take();
     return true;
 }
+
+int weft_recv_any(const char *name, const weft_user_message_t *user, MPI_Status *status)
+{
+    weft_call_t call = weft_call_begin(name);
+    weft_recv_args_t args;
+    int err = weft_check_recv(&call, user, &args);
+    if (__builtin_expect(err == MPI_SUCCESS, 1))
+        err = weft_recv(&args, status);
+    return weft_call_end(&call, err);
+}
+
+static int recv_with_all(const char *name, const weft_user_message_t *user, MPI_Status *status)
+{
+    weft_dense_message_t message;
+    if (!weft_begin_dense(user, true, &message))
+        return weft_recv_any(name, user, status);
+    int err = weft_recv_here((void *)user->buf, message, user->peer, user->tag, status);
+    return weft_end_dense(name, message.comm, err);
+}
+
+int weft_recv_by_vci(const char *name, const weft_user_message_t *user,
+                     weft_dense_message_t message, MPI_Status *status)
+{
+    if (weft_vci_recv_now((void *)user->buf, message, user->peer, user->tag, status))
+        return MPI_SUCCESS;
+    weft_request_t *request = weft_vci_recv((void *)user->buf, message, user->peer, user->tag);
+    if (request == NULL)
+        return recv_with_all(name, user, status);
+    MPI_Request handle = weft_request_handle(request);
+    if (weft_vci_wait(1, &handle, status) > 0)
+        return MPI_SUCCESS;
+    weft_call_t call = weft_call_begin(name);
+    call.comm = message.comm;
+    weft_vci_block(request);
+    return weft_call_end(&call, weft_request_finish(request, status));
+}

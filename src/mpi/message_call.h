@@ -6,6 +6,7 @@
 
 #include "mpi/check.h"
 #include "pt2pt/dense.h"
+#include "pt2pt/vci_dense.h"
 #include "pt2pt/pt2pt.h"
 #include "runtime/lock.h"
 #include "base/config.h"
@@ -128,6 +129,14 @@ weft_is_dense_message(const weft_user_message_t *user, bool is_recv, weft_dense_
     return true;
 }
 
+/** Is this a message that may go with the lock of its VCI alone (pt2pt/vci_dense.h)? */
+static inline bool weft_goes_by_vci(const weft_user_message_t *user, bool is_recv,
+                                    weft_dense_message_t *out)
+{
+    return __builtin_expect(!weft_world.is_plain, 0) && weft_world.vcis > 1 &&
+           weft_is_dense_message(user, is_recv, out) && weft_comm_has_vci(out->comm);
+}
+
 /** Receive a message that is one run, in a blocking call. Returns its error, which may have a
  * text. */
 static inline int weft_recv_here(void *buf, weft_dense_message_t message, int source, int tag,
@@ -138,6 +147,11 @@ static inline int weft_recv_here(void *buf, weft_dense_message_t message, int so
     weft_request_t *begun = weft_recv_dense(buf, message, source, tag, true);
     return begun == NULL ? MPI_ERR_NO_MEM : weft_request_finish(begun, status);
 }
+
+/** The whole of a blocking receive: of any message, or of one that weft_goes_by_vci(). */
+int weft_recv_any(const char *name, const weft_user_message_t *user, MPI_Status *status);
+int weft_recv_by_vci(const char *name, const weft_user_message_t *user,
+                     weft_dense_message_t message, MPI_Status *status);
 
 /** Is the message such a one, and is there nothing that the call would have to do first? Then the
  * call goes on to weft_end_dense(). False: nothing was done, and the long way does all in its

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/request_list.h"
 
+#include "pt2pt/vci_dense.h"
 #include "object/status.h"
 
 void weft_give_empty_status(MPI_Status *status)
@@ -22,6 +23,14 @@ int weft_check_requests(int count, const MPI_Request handles[], const char *name
     return err;
 }
 
+int weft_wait_by_vcis(int count, MPI_Request handles[], MPI_Status statuses[])
+{
+    int done = handles == NULL ? 0 : weft_vci_wait(count, handles, statuses);
+    for (int i = 0; i < done; i++)
+        weft_status_note_error(weft_status_at(statuses, i), MPI_SUCCESS);
+    return done;
+}
+
 bool weft_are_all_over(int count, const MPI_Request handles[])
 {
     for (int i = 0; i < count; i++) {
@@ -40,7 +49,7 @@ int weft_find_complete(int count, const MPI_Request handles[], bool *any_active_
         if (request == NULL || !request->is_active)
             continue;
         *any_active_out = true;
-        if (request->is_complete)
+        if (weft_request_is_complete(request))
             return i;
     }
     return MPI_UNDEFINED;

@@ -8,7 +8,7 @@
 
 static inline bool weft_request_is_over(const weft_request_t *request)
 {
-    return request->is_complete || !request->is_active;
+    return weft_request_is_complete(request) || !request->is_active;
 }
 
 /** Give the empty status, unless it is MPI_STATUS_IGNORE. */
@@ -28,6 +28,10 @@ static inline MPI_Status *weft_status_at(MPI_Status statuses[], int i)
 {
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
+
+/** Wait for the first requests, as far as the locks of VCIs are enough (pt2pt/vci_dense.h), and set
+ *  their statuses, with MPI_ERROR; how many. `handles` may be NULL. */
+int weft_wait_by_vcis(int count, MPI_Request handles[], MPI_Status statuses[]);
 
 bool weft_are_all_over(int count, const MPI_Request handles[]);
 

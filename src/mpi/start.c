@@ -12,6 +12,7 @@
 #include "devcoll/devcoll.h"
 #include "coll/coll.h"
 #include "pt2pt/bsend.h"
+#include "pt2pt/vci_dense.h"
 #include "pt2pt/pt2pt.h"
 #include "cuda/cuda.h"
 #include "ofi/ofi.h"
@@ -101,6 +102,7 @@ static int start_join_job(int thread_level)
     weft_world.appnum = job.app_number;
     weft_world.universe_size = job.universe_size;
     weft_world.thread_level = thread_level;
+    weft_world.vcis = 1;
     weft_world.wireup = &wireup;
     weft_log_open(job.size > 1 ? job.rank : -1);
     return weft_processes_open(job.size, job.rank);
@@ -311,6 +313,9 @@ int weft_start(int thread_level)
         err = open_transports();
     if (err != MPI_SUCCESS)
         return err;
+    if (weft_world.local_size == 1 && weft_world_wants_vcis())
+        weft_world.vcis = WEFT_VCIS; /* for messages of this rank to itself */
+    weft_vcis_open();
     weft_tool_tell_transports();
     weft_lock_open();
     weft_progress_open(weft_world.doorbell);
@@ -410,6 +415,7 @@ int weft_stop(void)
     weft_coll_close();
     weft_pt2pt_close();
     weft_cuda_close();
+    weft_world.vcis = 1;
     close_transports();
     weft_failures_close();
     weft_nodes_close();

@@ -215,6 +215,21 @@ static void release_union(weft_comm_t *both)
     weft_comm_release(both);
 }
 
+bool weft_comm_leaves_vci(weft_comm_t *comm)
+{
+    int vci = weft_vci_of(comm->context);
+    bool has_entered = weft_vci_enter(vci);
+    comm->is_forsaken = comm->vci_uses > 0;
+    weft_vci_leave(vci, has_entered);
+    return !comm->is_forsaken;
+}
+
+void weft_comm_end_last_vci_use(weft_comm_t *comm)
+{
+    if (--comm->vci_uses == 0 && comm->is_forsaken)
+        weft_comm_destroy(comm);
+}
+
 void weft_comm_destroy(weft_comm_t *comm)
 {
     weft_pvars_unbind(comm);

@@ -17,6 +17,7 @@
 #include "object/group.h"
 #include "object/object.h"
 #include "object/topology.h"
+#include "runtime/vci.h"
 #include "runtime/world.h"
 #include "base/own_symbol.h"
 #include "mpi.h"
@@ -51,6 +52,9 @@ struct weft_comm {
     bool has_own_errhandler;   /* the program has set it */
     bool is_shown;             /* the program has its handle */
     bool is_host_only;         /* the program has asserted that its buffers are host memory */
+    /* With the lock of its VCI (runtime/vci.h), if that is not VCI 0: */
+    int vci_uses;                /* that hold no reference */
+    bool is_forsaken;            /* no reference is left, but some uses */
     void *slot[WEFT_COMM_SLOTS]; /* state of the layers above: weft_comm_slot_register() */
     weft_topology_t *topology;   /* NULL: none */
     weft_attributes_t *attributes;
@@ -167,18 +171,45 @@ void weft_comm_set_errhandler(weft_comm_t *comm, weft_errhandler_t *handler);
 /** Free the communicator and all that belongs to it; for weft_comm_release() only. */
 void weft_comm_destroy(weft_comm_t *comm) __attribute__((cold));
 
+static inline bool weft_comm_has_vci(const weft_comm_t *comm)
+{
+    return __builtin_expect(weft_vci_of(comm->context) != 0, 0);
+}
+
 static inline void weft_comm_retain(weft_comm_t *comm)
 {
     weft_object_retain(&comm->object);
 }
 
+/** Has the VCI of a communicator no use for it? If it has, the end of its last use destroys it. */
+bool weft_comm_leaves_vci(weft_comm_t *comm);
+
 /** The last release frees all that belongs to the communicator, its context too, except attributes,
  *  which MPI_Comm_free has deleted before. */
 static inline void weft_comm_release(weft_comm_t *comm)
 {
-    if (weft_object_drop(&comm->object))
+    if (weft_object_drop(&comm->object) && (!weft_comm_has_vci(comm) || weft_comm_leaves_vci(comm)))
         weft_comm_destroy(comm);
 }
+
+/** A use in its VCI, by its lock alone, begins. */
+static inline void weft_comm_begin_vci_use(weft_comm_t *comm)
+{
+    comm->vci_uses++;
+}
+
+/** It ends. False: nothing was done, since the communicator is to be destroyed, which takes the
+ *  library's lock, and weft_comm_end_last_vci_use(). */
+static inline bool weft_comm_end_vci_use(weft_comm_t *comm)
+{
+    if (comm->vci_uses == 1 && comm->is_forsaken)
+        return false;
+    comm->vci_uses--;
+    return true;
+}
+
+/** The same with the library's lock, in the VCI. */
+void weft_comm_end_last_vci_use(weft_comm_t *comm);
 
 /**
  * Reserve an element of weft_comm_t.slot for state that a layer above keeps with each communicator.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "object/request.h"
 
+#include "object/comm.h"
+#include "runtime/vci.h"
 #include "runtime/progress.h"
 #include "base/fail.h"
 
@@ -36,15 +38,28 @@ void weft_request_inherit_error(weft_request_t *request, weft_request_t *part)
     part->why = NULL;
 }
 
+void weft_request_detach(weft_request_t *request)
+{
+    int vci = request->comm == NULL ? 0 : weft_vci_of(request->comm->context);
+    bool has_entered = weft_vci_enter(vci), is_complete = request->is_complete;
+    request->is_detached = !is_complete;
+    weft_vci_leave(vci, has_entered);
+    if (is_complete)
+        weft_request_release(request);
+}
+
 void weft_request_watch(weft_request_t *request,
                         void (*on_complete)(weft_request_t *request, void *owner), void *owner)
 {
-    if (request->is_complete) {
-        on_complete(request, owner);
-        return;
+    int vci = request->comm == NULL ? 0 : weft_vci_of(request->comm->context);
+    bool has_entered = weft_vci_enter(vci), is_complete = request->is_complete;
+    if (!is_complete) {
+        request->on_complete = on_complete;
+        request->owner = owner;
     }
-    request->on_complete = on_complete;
-    request->owner = owner;
+    weft_vci_leave(vci, has_entered);
+    if (is_complete)
+        on_complete(request, owner);
 }
 
 void weft_request_leave(weft_request_t *request)

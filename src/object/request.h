@@ -133,6 +133,9 @@ static inline void weft_request_restart(weft_request_t *request)
 void weft_request_watch(weft_request_t *request,
                         void (*on_complete)(weft_request_t *request, void *owner), void *owner);
 
+/** The program gives up an active request: it is released when it is complete, perhaps now. */
+void weft_request_detach(weft_request_t *request);
+
 /** Undo weft_request_watch; does nothing when there was none. */
 static inline void weft_request_unwatch(weft_request_t *request)
 {
@@ -167,10 +170,17 @@ static inline void weft_request_follow(weft_request_t *request)
 /** The progress thread does not count it any more. */
 void weft_request_leave(weft_request_t *request) __attribute__((cold));
 
+/** A thread that holds the library's lock may have to ask while another one, in a VCI of
+ *  runtime/vci.h, completes it: then status is filled in. */
+static inline bool weft_request_is_complete(const weft_request_t *request)
+{
+    return __atomic_load_n(&request->is_complete, __ATOMIC_ACQUIRE);
+}
+
 /** Mark the operation as complete; its status is filled in already. */
 static inline void weft_request_complete(weft_request_t *request)
 {
-    request->is_complete = true;
+    __atomic_store_n(&request->is_complete, true, __ATOMIC_RELEASE);
     if (__builtin_expect(request->is_followed, 0))
         weft_request_leave(request);
     weft_progress_notify();
@@ -180,10 +190,19 @@ static inline void weft_request_complete(weft_request_t *request)
         weft_request_release(request);
 }
 
+/** The same for one that is weft_request_is_simple(), in a VCI of runtime/vci.h, with the lock of
+ *  that VCI alone: threads that hold the library's lock may be about to sleep meanwhile. */
+static inline void weft_request_complete_by_vci(weft_request_t *request)
+{
+    __atomic_store_n(&request->is_complete, true, __ATOMIC_RELEASE);
+    weft_doorbells_fence();
+    weft_progress_notify();
+}
+
 /** Wait for one request. What is held back goes out, as in each wait. */
 static inline void weft_request_wait(weft_request_t *request)
 {
-    if (request->is_complete)
+    if (weft_request_is_complete(request))
         weft_progress_let_go();
     else
         weft_progress_until(&request->is_complete);

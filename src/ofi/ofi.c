@@ -42,6 +42,8 @@ static const weft_link_ops_t ofi_link = {
     .store = weft_plain_store,
     .commit = wefti_ofi_commit,
     .flush = weft_no_flush,
+    .peek = weft_no_peek,
+    .take = weft_no_take,
     .throttle = wefti_ofi_throttle,
 };
 

@@ -46,7 +46,7 @@ static bool send_rts_rkey(weft_send_t *send, weft_rts_t *rts)
     weft_header_t header =
         weft_header(WEFT_PACKET_RTS_RKEY, WEFT_RTS_RKEY_BYTES, args->context, args->tag);
     send->endpoint->asked++;
-    if (send->endpoint->link->send(send->endpoint, header, rts))
+    if (send->through->link->send(send->through, header, rts))
         return true;
     send->endpoint->asked--;
     return false;
@@ -73,7 +73,7 @@ bool wefti_send_announce_short(weft_send_t *send)
     int64_t sent_ns = weft_clock_ns();
     weft_header_t header =
         weft_header(WEFT_PACKET_RTS_SHORT, WEFT_RTS_SHORT_BYTES, args->context, args->tag);
-    char *room = send->endpoint->link->reserve(send->endpoint, header.bytes);
+    char *room = send->through->link->reserve(send->through, header.bytes);
     if (room == NULL)
         return false;
     memcpy(room, &rts, WEFT_RTS_BYTES);
@@ -83,14 +83,14 @@ bool wefti_send_announce_short(weft_send_t *send)
     if (send->cancel.number != 0 && !args->is_blocking)
         wefti_cancel_count(&send->cancel);
     send->endpoint->asked++;
-    send->endpoint->link->commit(send->endpoint, header);
+    send->through->link->commit(send->through, header);
     return true;
 }
 
 bool wefti_send_announce(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
-    weft_endpoint_t *endpoint = send->endpoint;
+    weft_endpoint_t *endpoint = send->through;
     size_t along = send->bytes <= WEFT_RTS_INLINE && !endpoint->is_throttled ? send->bytes : 0;
     weft_rts_t rts = {
         .bytes = send->bytes, .address = data_address(send), .request = (uint64_t)(uintptr_t)send};
@@ -103,7 +103,7 @@ bool wefti_send_announce(weft_send_t *send)
         return false;
     memcpy(room, &rts, WEFT_RTS_BYTES);
     weft_pack(args->buf, args->count, args->type, 0, room + WEFT_RTS_BYTES, along);
-    endpoint->asked++;
+    send->endpoint->asked++;
     endpoint->link->commit(endpoint, header);
     return true;
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SENT_LOG = 1024 };
+enum { SENT_LOG = 1024, PREPARED_AT_ONCE = 16 };
 
 typedef struct sent_entry {
     weft_endpoint_t *endpoint; /* NULL: it was cancelled */
@@ -15,22 +15,26 @@ typedef struct sent_entry {
     int32_t tag;
 } sent_entry_t;
 
-size_t weft_cancellable_sends;
+weft_cancellable_count_t weft_cancellable[WEFT_VCIS];
 
-static sent_entry_t sent_log[SENT_LOG];
-static uint64_t last_number;
+/* Of each VCI; with its lock, if it is not VCI 0. */
+typedef struct sent_log {
+    _Alignas(128) uint64_t last_number;
+    struct sent *prepared; /* released requests, set up for the next message: all say the same */
+    sent_entry_t entries[SENT_LOG];
+} sent_log_t;
+
+static sent_log_t logs[WEFT_VCIS];
 
 /* The request of a small message that went out at once: complete, unless it is being cancelled. */
 typedef struct sent {
     weft_request_t request; /* first */
     weft_cancellable_t cancel;
     bool was_cancelled; /* MPI_Cancel was called: what it says may have changed */
-    struct sent *next;  /* in `prepared` */
+    struct sent *next;  /* in sent_log_t.prepared */
 } sent_t;
 
 static weft_pool_t sents = WEFT_POOL(sent_t);
-/* Released ones. They are set up for the next message, since all say the same. */
-static sent_t *prepared;
 
 static weft_list_t cancels = {&cancels, &cancels}; /* that have not been asked for */
 static bool is_blocked;                            /* there was no room for a CANCEL */
@@ -46,30 +50,34 @@ static struct {
 
 uint64_t weft_sent_log(weft_endpoint_t *endpoint, uint32_t context, int tag)
 {
-    sent_log[++last_number % SENT_LOG] = (sent_entry_t){endpoint, context, tag};
-    return last_number;
+    sent_log_t *log = &logs[weft_vci_of(context)];
+    log->entries[++log->last_number % SENT_LOG] = (sent_entry_t){endpoint, context, tag};
+    return log->last_number;
 }
 
-void wefti_unlog_message(uint64_t number)
+void wefti_unlog_message(uint32_t context, uint64_t number)
 {
-    if (number == last_number)
-        last_number--;
+    sent_log_t *log = &logs[weft_vci_of(context)];
+    if (number == log->last_number)
+        log->last_number--;
     else
-        sent_log[number % SENT_LOG].endpoint = NULL;
+        log->entries[number % SENT_LOG].endpoint = NULL;
 }
 
-static sent_entry_t *find_logged(uint64_t number)
+static sent_entry_t *find_logged(const weft_cancellable_t *cancel)
 {
-    bool is_there = number != 0 && last_number - number < SENT_LOG;
-    return is_there ? &sent_log[number % SENT_LOG] : NULL;
+    sent_log_t *log = &logs[cancel->vci];
+    bool is_there = cancel->number != 0 && log->last_number - cancel->number < SENT_LOG;
+    return is_there ? &log->entries[cancel->number % SENT_LOG] : NULL;
 }
 
-static uint32_t count_later(uint64_t number)
+static uint32_t count_later(const weft_cancellable_t *cancel)
 {
-    const sent_entry_t *own = &sent_log[number % SENT_LOG];
+    const sent_log_t *log = &logs[cancel->vci];
+    const sent_entry_t *own = &log->entries[cancel->number % SENT_LOG];
     uint32_t count = 0;
-    for (uint64_t i = number + 1; i <= last_number; i++) {
-        const sent_entry_t *entry = &sent_log[i % SENT_LOG];
+    for (uint64_t i = cancel->number + 1; i <= log->last_number; i++) {
+        const sent_entry_t *entry = &log->entries[i % SENT_LOG];
         count += entry->endpoint == own->endpoint && entry->context == own->context &&
                  entry->tag == own->tag;
     }
@@ -78,14 +86,18 @@ static uint32_t count_later(uint64_t number)
 
 void wefti_cancel_count(weft_cancellable_t *cancel)
 {
+    bool has_entered = weft_vci_enter(cancel->vci);
     cancel->is_counted = true;
-    weft_cancellable_sends++;
+    weft_cancellable[cancel->vci].sends++;
+    weft_vci_leave(cancel->vci, has_entered);
 }
 
 void wefti_cancel_forget(weft_cancellable_t *cancel)
 {
+    bool has_entered = weft_vci_enter(cancel->vci);
     if (cancel->is_counted)
-        weft_cancellable_sends--;
+        weft_cancellable[cancel->vci].sends--;
+    weft_vci_leave(cancel->vci, has_entered);
     if (asked.of == cancel)
         asked.of = NULL;
     else if (cancel->is_under_way)
@@ -114,10 +126,12 @@ static void send_is_cancelled(weft_send_t *send)
 
 static void end_cancel(weft_cancellable_t *cancel, bool is_cancelled)
 {
-    sent_entry_t *entry = find_logged(cancel->number);
+    bool has_entered = weft_vci_enter(cancel->vci);
+    sent_entry_t *entry = find_logged(cancel);
     cancel->is_under_way = false;
     if (is_cancelled && entry != NULL)
         entry->endpoint = NULL;
+    weft_vci_leave(cancel->vci, has_entered);
     if (!cancel_is_eager(cancel) || cancel->is_announced) {
         if (is_cancelled)
             send_is_cancelled(WEFT_ELEMENT(cancel, weft_send_t, cancel));
@@ -129,9 +143,9 @@ static void end_cancel(weft_cancellable_t *cancel, bool is_cancelled)
 
 static weft_cancel_t name_eager(const weft_cancellable_t *cancel)
 {
-    const sent_entry_t *entry = find_logged(cancel->number);
+    const sent_entry_t *entry = find_logged(cancel);
     return (weft_cancel_t){
-        .context = entry->context, .tag = entry->tag, .later = count_later(cancel->number)};
+        .context = entry->context, .tag = entry->tag, .later = count_later(cancel)};
 }
 
 static weft_cancel_t name_announced(const weft_cancellable_t *cancel)
@@ -141,14 +155,14 @@ static weft_cancel_t name_announced(const weft_cancellable_t *cancel)
         .request = (uint64_t)(uintptr_t)send, .context = send->args.context, .tag = send->args.tag};
 }
 
-/* Ask for one. The answer of the process itself comes before this returns. False: no room. */
-static bool cancel_ask(weft_cancellable_t *cancel)
+/* The CANCEL goes by the VCI of the message, and so comes after it. */
+static bool ask_in_vci(weft_cancellable_t *cancel)
 {
     static uint64_t last_asked;
     bool is_eager = cancel_is_eager(cancel);
     weft_endpoint_t *endpoint = cancel->endpoint;
     weft_cancel_t packet;
-    if (endpoint->is_lost || (is_eager && find_logged(cancel->number) == NULL)) {
+    if (endpoint->is_lost || (is_eager && find_logged(cancel) == NULL)) {
         end_cancel(cancel, false);
         return true;
     }
@@ -158,12 +172,22 @@ static bool cancel_ask(weft_cancellable_t *cancel)
     asked.of = cancel;
     endpoint->asked++;
     weft_header_t header = weft_header_for(WEFT_PACKET_CANCEL, asked.number, sizeof(packet));
-    if (endpoint->link->send(endpoint, header, &packet))
+    weft_endpoint_t *through = weft_endpoint_of_vci(endpoint, cancel->vci);
+    if (through->link->send(through, header, &packet))
         return true;
     endpoint->asked--;
     asked.number = 0;
     asked.of = NULL;
     return false;
+}
+
+/* Ask for one. The answer of the process itself comes before this returns. False: no room. */
+static bool cancel_ask(weft_cancellable_t *cancel)
+{
+    int vci = cancel->vci; /* its request may be gone before it is left */
+    bool has_entered = weft_vci_enter(vci), is_asked = ask_in_vci(cancel);
+    weft_vci_leave(vci, has_entered);
+    return is_asked;
 }
 
 static int cancel_push(bool everything);
@@ -196,14 +220,17 @@ static int cancel_push(bool everything)
 bool wefti_cancel_begin(weft_cancellable_t *cancel, weft_request_t *request,
                         weft_endpoint_t *endpoint)
 {
-    const sent_entry_t *entry = find_logged(cancel->number);
-    if (cancel->is_under_way || (cancel_is_eager(cancel) && (entry == NULL || !entry->endpoint)))
+    bool has_entered = weft_vci_enter(cancel->vci);
+    const sent_entry_t *entry = find_logged(cancel);
+    weft_endpoint_t *logged = entry == NULL ? NULL : entry->endpoint;
+    weft_vci_leave(cancel->vci, has_entered);
+    if (cancel->is_under_way || (cancel_is_eager(cancel) && logged == NULL))
         return false;
     cancel->is_under_way = true;
     cancel->request = request;
     cancel->endpoint = endpoint;
     if (cancel_is_eager(cancel)) {
-        cancel->endpoint = entry->endpoint;
+        cancel->endpoint = logged;
         request->is_complete = false; /* until the answer comes */
     }
     weft_list_append(&cancels, &cancel->link);
@@ -268,13 +295,24 @@ void wefti_send_cancel(weft_request_t *request)
     } else if (!request->is_complete && send->stage == WEFT_SEND_SPLIT) {
         send->is_unwanted = true;
     } else if (!request->is_complete && send->stage == WEFT_SEND_FIRST && send->is_queued) {
+        int vci = weft_vci_of(send->args.context);
+        bool has_entered = weft_vci_enter(vci);
         wefti_send_dequeue(send);
+        weft_vci_leave(vci, has_entered);
         weft_status_set_cancelled(&request->status, true);
         wefti_send_stop(send);
     }
 }
 
 /* ---- requests of messages that went out at once ---- */
+
+static inline void give_sent(sent_t *sent)
+{
+    sent_log_t *log = &logs[sent->cancel.vci];
+    weft_cancellable[sent->cancel.vci].sends--;
+    sent->next = log->prepared;
+    log->prepared = sent;
+}
 
 static void sent_release(weft_request_t *request)
 {
@@ -284,9 +322,10 @@ static void sent_release(weft_request_t *request)
         weft_pool_give(&sents, sent);
         return;
     }
-    weft_cancellable_sends--;
-    sent->next = prepared;
-    prepared = sent;
+    int vci = sent->cancel.vci;
+    bool has_entered = weft_vci_enter(vci);
+    give_sent(sent);
+    weft_vci_leave(vci, has_entered);
 }
 
 static void sent_cancel(weft_request_t *request)
@@ -299,7 +338,7 @@ static void sent_cancel(weft_request_t *request)
 static const weft_request_ops_t sent_ops = {
     .name = "send", .release = sent_release, .cancel = sent_cancel};
 
-static __attribute__((noinline)) sent_t *make_sent(void)
+static sent_t *make_sent(void)
 {
     sent_t *sent = weft_pool_take(&sents);
     if (sent == NULL)
@@ -312,17 +351,61 @@ static __attribute__((noinline)) sent_t *make_sent(void)
     return sent;
 }
 
-weft_request_t *weft_sent_create(weft_endpoint_t *endpoint, uint32_t context, int tag)
+weft_request_t *weft_sent_take(weft_endpoint_t *endpoint, uint32_t context, int tag)
 {
-    sent_t *sent = prepared;
-    if (__builtin_expect(sent != NULL, 1))
-        prepared = sent->next;
-    else if ((sent = make_sent()) == NULL)
-        return &weft_request_done;
+    int vci = weft_vci_of(context);
+    sent_t *sent = logs[vci].prepared;
+    if (__builtin_expect(sent == NULL, 0))
+        return NULL;
+    logs[vci].prepared = sent->next;
     sent->request.object.kind = WEFT_KIND_REQUEST;
     sent->cancel.number = weft_sent_log(endpoint, context, tag);
-    weft_cancellable_sends++;
+    weft_cancellable[vci].sends++;
     return &sent->request;
+}
+
+/* For the next messages of a VCI. */
+static __attribute__((noinline)) void prepare_some(int vci)
+{
+    for (int i = 0; i < PREPARED_AT_ONCE; i++) {
+        sent_t *sent = make_sent();
+        if (sent == NULL)
+            return;
+        sent->cancel.vci = vci;
+        sent->next = logs[vci].prepared;
+        logs[vci].prepared = sent;
+    }
+}
+
+weft_request_t *weft_sent_create(weft_endpoint_t *endpoint, uint32_t context, int tag)
+{
+    int vci = weft_vci_of(context);
+    bool has_entered = weft_vci_enter(vci);
+    if (__builtin_expect(logs[vci].prepared == NULL, 0))
+        prepare_some(vci);
+    weft_request_t *request = weft_sent_take(endpoint, context, tag);
+    weft_vci_leave(vci, has_entered);
+    return request != NULL ? request : &weft_request_done;
+}
+
+bool wefti_sent_is_prepared(int vci)
+{
+    return logs[vci].prepared != NULL;
+}
+
+int wefti_sent_vci(const weft_request_t *request)
+{
+    return request->ops == &sent_ops ? ((const sent_t *)request)->cancel.vci : 0;
+}
+
+bool wefti_sent_end(weft_request_t *request)
+{
+    sent_t *sent = (sent_t *)request;
+    if (sent->was_cancelled)
+        return false;
+    request->object.kind = WEFT_FREED;
+    give_sent(sent);
+    return true;
 }
 
 void wefti_cancels_close(void)
@@ -331,7 +414,9 @@ void wefti_cancels_close(void)
     asked.number = 0;
     asked.of = NULL;
     is_blocked = false;
-    weft_cancellable_sends = 0;
-    prepared = NULL;
+    for (int vci = 0; vci < WEFT_VCIS; vci++) {
+        weft_cancellable[vci].sends = 0;
+        logs[vci].prepared = NULL;
+    }
     weft_pool_close(&sents);
 }

@@ -11,11 +11,11 @@
  * after it. Those that still wait there are the last ones, because messages of one sender that
  * could match the same receive are matched in order; so the receiver counts from the end.
  *
- * To know that number the sender keeps a log of what it sends while it has eager requests that
- * could be cancelled. A send that has fallen out of the log is not cancelled any more, which is
- * legal: it completes. Under way is one CANCEL at a time, since one that succeeds changes the
- * numbers of others. As the receiver has to answer, MPI_Wait after MPI_Cancel may wait until it is
- * in MPI.
+ * To know that number the sender keeps a log of what it sends in a VCI while it has eager requests
+ * there that could be cancelled. A send that has fallen out of the log is not cancelled any more,
+ * which is legal: it completes. Under way is one CANCEL at a time, since one that succeeds changes
+ * the numbers of others. As the receiver has to answer, MPI_Wait after MPI_Cancel may wait until it
+ * is in MPI.
  */
 #ifndef WEFT_PT2PT_CANCEL_H
 #define WEFT_PT2PT_CANCEL_H
@@ -29,7 +29,8 @@
 
 /** What a send needs to be cancelled; all zeros at first. */
 typedef struct weft_cancellable {
-    uint64_t number;   /* of its message in the log; 0: not there */
+    uint64_t number;   /* of its message in the log of its VCI; 0: not there */
+    int vci;           /* (runtime/vci.h) */
     bool is_counted;   /* an eager message is out, and the log has to go on; */
     bool is_announced; /* it is a short one that was announced, and FIN has not come */
     bool is_under_way; /* it waits for a CANCEL, or for its answer; then: */

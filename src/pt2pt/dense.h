@@ -10,6 +10,7 @@
 
 #include "pt2pt/packet.h"
 #include "pt2pt/pt2pt.h"
+#include "runtime/vci.h"
 #include "base/own_symbol.h"
 
 /** Bytes that are one run, and the communicator that they go through; passed in registers. */
@@ -18,9 +19,13 @@ typedef struct weft_dense_message {
     size_t bytes;
 } weft_dense_message_t;
 
-/** The requests of eager messages that are out and may still be cancelled (cancel.h). While there
- * are any, each message that goes out is noted. */
-extern WEFT_OWN_SYMBOL size_t weft_cancellable_sends;
+/** The requests of eager messages that are out and may still be cancelled (cancel.h), in each VCI.
+ * While there are any, each message that goes out there is noted. */
+typedef struct weft_cancellable_count {
+    _Alignas(128) size_t sends;
+} weft_cancellable_count_t;
+
+extern WEFT_OWN_SYMBOL weft_cancellable_count_t weft_cancellable[WEFT_VCIS];
 
 /** Note a message that goes out now; returns its number. */
 uint64_t weft_sent_log(weft_endpoint_t *endpoint, uint32_t context, int tag);
@@ -28,11 +33,14 @@ uint64_t weft_sent_log(weft_endpoint_t *endpoint, uint32_t context, int tag);
 /** The same with a request, which is complete, and can be cancelled; never NULL. */
 weft_request_t *weft_sent_create(weft_endpoint_t *endpoint, uint32_t context, int tag);
 
+/** The same with the lock of the VCI alone. NULL: nothing was done, as none is prepared. */
+weft_request_t *weft_sent_take(weft_endpoint_t *endpoint, uint32_t context, int tag);
+
 /** To be called for each message that goes out without a request or a number: notes those of
- *  programs, whose contexts are even. */
+ *  programs, whose contexts are even. With the lock of the VCI. */
 static inline void weft_sent_note(weft_endpoint_t *endpoint, uint32_t context, int tag)
 {
-    if (__builtin_expect(weft_cancellable_sends > 0, 0) && (context & 1) == 0)
+    if (__builtin_expect(weft_cancellable[weft_vci_of(context)].sends > 0, 0) && (context & 1) == 0)
         weft_sent_log(endpoint, context, tag);
 }
 
@@ -43,12 +51,13 @@ static inline bool weft_takes_unasked(const weft_endpoint_t *endpoint)
 }
 
 /** The endpoint to the rank `dest`; NULL: it has none yet, or something has to be done for each
- *  message. */
+ *  message, or messages go in another VCI than VCI 0. */
 static inline weft_endpoint_t *__attribute__((always_inline))
 weft_dense_endpoint(weft_dense_message_t message, int dest)
 {
     weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(message.comm, dest));
-    bool is_usual = endpoint != NULL && *weft_device_news == 0 && weft_traffic_watched == 0;
+    bool is_usual = endpoint != NULL && *weft_device_news == 0 && weft_traffic_watched == 0 &&
+                    weft_vci_of(message.comm->context) == 0;
     return __builtin_expect(is_usual, 1) ? endpoint : NULL;
 }
 
@@ -79,7 +88,7 @@ weft_dense_slots(weft_dense_message_t message, int dest)
 {
     weft_endpoint_t *endpoint = weft_dense_endpoint(message, dest);
     bool goes = endpoint != NULL && message.bytes <= endpoint->at_once_max &&
-                endpoint->obstacles == 0 && weft_cancellable_sends == 0 &&
+                endpoint->obstacles == 0 && weft_cancellable[0].sends == 0 &&
                 weft_slots_have_room(&endpoint->slots, message.bytes);
     return __builtin_expect(goes, 1) ? &endpoint->slots : NULL;
 }

@@ -219,8 +219,8 @@ static bool stage_next(weft_device_send_t *d, size_t bytes)
 
 static bool suits_eager(const weft_send_t *send)
 {
-    return send->bytes <= send->endpoint->eager_max && send->bytes <= WEFT_PINNED_SLOT &&
-           send->args.mode == WEFT_SEND_STANDARD && !send->endpoint->is_throttled;
+    return send->bytes <= send->through->eager_max && send->bytes <= WEFT_PINNED_SLOT &&
+           send->args.mode == WEFT_SEND_STANDARD && !send->through->is_throttled;
 }
 
 /* Let the network read the data, if they are in one piece. */
@@ -421,7 +421,7 @@ void wefti_device_send_taken(weft_chunk_t *chunk)
 static bool send_push_share(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
-    weft_endpoint_t *endpoint = send->endpoint;
+    weft_endpoint_t *endpoint = send->through;
     struct {
         char rts[WEFT_RTS_BYTES];
         weft_share_t share;
@@ -445,7 +445,7 @@ static bool push_rts(weft_send_t *send)
         header.kind = WEFT_PACKET_RTS_RKEY;
         header.bytes = WEFT_RTS_RKEY_BYTES;
     }
-    return send->endpoint->link->send(send->endpoint, header, &rts);
+    return send->through->link->send(send->through, header, &rts);
 }
 
 /* Push one of these two packets, which are answered. A message of the process to itself is answered
@@ -468,7 +468,7 @@ static bool push_eager(weft_send_t *send)
     const weft_chunk_t *chunk = wefti_chunk_of(send->device->chunks.next);
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, send->args.context, send->args.tag);
-    return send->endpoint->link->send(send->endpoint, header, chunk->slot);
+    return send->through->link->send(send->through, header, chunk->slot);
 }
 
 static bool push_error(weft_send_t *send)
@@ -476,7 +476,7 @@ static bool push_error(weft_send_t *send)
     weft_packet_error_t packet_error = wefti_packet_error(&send->request);
     weft_header_t header =
         weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), send->args.context, send->args.tag);
-    return send->endpoint->link->send(send->endpoint, header, &packet_error);
+    return send->through->link->send(send->through, header, &packet_error);
 }
 
 bool wefti_device_send_push(weft_send_t *send)

@@ -12,6 +12,7 @@
  * has announced its data learns so by NACK: until then the receiver might still read them.
  */
 #include "pt2pt/device_private.h"
+#include "pt2pt/vci_dense.h"
 
 #include "runtime/failures.h"
 #include "runtime/progress.h"
@@ -62,6 +63,8 @@ static const weft_link_ops_t lost_link = {.traffic = &lost_traffic,
                                           .store = weft_plain_store,
                                           .commit = refuse_commit,
                                           .flush = weft_no_flush,
+                                          .peek = weft_no_peek,
+                                          .take = weft_no_take,
                                           .throttle = ignore_throttle};
 
 /* Of all processes that were never reached. Nothing is queued for it. */
@@ -202,7 +205,7 @@ void wefti_recv_note_queued(weft_recv_t *recv)
  * others. */
 static weft_recv_t *find_wild(int process)
 {
-    const weft_list_t *order = &wefti_pt2pt.receives.order;
+    const weft_list_t *order = &wefti_pt2pt.vcis[0].receives.order;
     for (weft_link_t *at = order->next; at != order; at = at->next) {
         weft_recv_t *recv = WEFT_ELEMENT(at, weft_recv_t, entry.order);
         if (recv->args.source == MPI_ANY_SOURCE && !is_pending_recv(recv) &&
@@ -215,7 +218,7 @@ static weft_recv_t *find_wild(int process)
 
 void wefti_recv_end_queued(weft_recv_t *recv, int error)
 {
-    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    weft_match_remove(wefti_receives_with(recv), &recv->entry);
     recv->is_queued = false;
     weft_request_note_error(&recv->request, error);
     wefti_recv_stop(recv);
@@ -272,7 +275,7 @@ void weft_pt2pt_acknowledged(weft_comm_t *comm)
 
 static weft_recv_t *find_of_context(uint32_t context)
 {
-    const weft_list_t *order = &wefti_pt2pt.receives.order;
+    const weft_list_t *order = &wefti_matching(context)->receives.order;
     for (weft_link_t *at = order->next; at != order; at = at->next) {
         weft_recv_t *recv = WEFT_ELEMENT(at, weft_recv_t, entry.order);
         if (recv->args.comm->context == context) /* partitions have contexts of their own */
@@ -337,8 +340,11 @@ int weft_pt2pt_revoke(uint32_t context)
         return err;
     wefti_pt2pt.has_trouble = true;
     weft_world_set_watchful(true);
+    weft_vcis_shut();
+    bool has_entered = weft_vci_enter(weft_vci_of(context));
     while ((recv = find_of_context(context)) != NULL)
         end_queued(recv, fail_revoked(recv->args.comm));
+    weft_vci_leave(weft_vci_of(context), has_entered);
     wefti_messages_refuse(NULL);
     wefti_precvs_revoke(context);
     wefti_psends_end(context, WEFT_NO_PROCESS);

@@ -2,8 +2,7 @@
 /*
  * Messages that came before their receives. Their data are kept up to WEFT_UNEXPECTED_MAX bytes in
  * all; beyond that the senders are told to ask first: so a rank that sends to one that does not
- * receive waits, and does not fill the other's memory. Also the probes, which look into the same
- * queue.
+ * receive waits, and does not fill the other's memory.
  */
 #include "pt2pt/device_private.h"
 #include "pt2pt/pt2pt_events.h"
@@ -29,6 +28,14 @@ static weft_spares_t spares = {.most = SPARE_BYTES}; /* for their data */
 
 /* ---- keeping ---- */
 
+static void throttle_in_vci(weft_endpoint_t *peer, int vci, bool is_on)
+{
+    weft_endpoint_t *endpoint = weft_endpoint_of_vci(peer, vci);
+    bool has_entered = weft_vci_enter(endpoint->vci);
+    endpoint->link->throttle(endpoint, is_on);
+    weft_vci_leave(endpoint->vci, has_entered);
+}
+
 static void throttle_senders(bool is_on)
 {
     wefti_pt2pt.is_throttling = is_on;
@@ -37,8 +44,8 @@ static void throttle_senders(bool is_on)
     WEFT_EVENT(weft_throttle_event, NULL, .is_on = is_on, .bytes = wefti_pt2pt.messages_bytes);
     for (int process = 0; process < weft_processes.count; process++) {
         weft_endpoint_t *endpoint = weft_process_reached(process);
-        if (endpoint != NULL)
-            endpoint->link->throttle(endpoint, is_on);
+        for (int vci = 0; endpoint != NULL && vci < weft_world.vcis; vci++)
+            throttle_in_vci(endpoint, vci, is_on);
     }
 }
 
@@ -100,33 +107,26 @@ static void free_contents(weft_message_t *message)
 
 static void free_message(weft_message_t *message)
 {
+    message->object.kind = WEFT_FREED;
+    if (message->is_spare) {
+        wefti_spare_give(wefti_matching(message->entry.key.context), message);
+        return;
+    }
     count_bytes(cost_of(message), 0);
     free_contents(message);
-    message->object.kind = WEFT_FREED;
     weft_pool_give(&messages, message);
 }
 
-/* A probe that waits for any new message. */
-typedef struct watcher {
-    weft_recv_args_t asked; /* comm, context, source and tag of it */
-    bool has_news;
-    struct watcher *next;
-} watcher_t;
-
-static watcher_t *watchers;
-
-void wefti_probes_wake(void)
+void wefti_spares_fill(weft_matching_t *vci, int count)
 {
-    for (watcher_t *watcher = watchers; watcher != NULL; watcher = watcher->next)
-        watcher->has_news = true;
-    if (watchers != NULL)
-        weft_progress_notify();
-}
-
-void wefti_probes_each(void (*visit)(const weft_recv_args_t *args, void *context), void *context)
-{
-    for (const watcher_t *watcher = watchers; watcher != NULL; watcher = watcher->next)
-        visit(&watcher->asked, context);
+    for (int i = 0; i < count; i++) {
+        weft_message_t *message = weft_pool_take(&messages);
+        if (message == NULL)
+            return;
+        *message = (weft_message_t){.object.kind = WEFT_FREED, .is_spare = true};
+        message->data = message->room;
+        wefti_spare_give(vci, message);
+    }
 }
 
 /* The receiver gets an error in place of the data. */
@@ -208,7 +208,7 @@ static int fetch_late_ones(bool everything)
     if (!everything && ++rounds_unfetched < ROUNDS_UNFETCHED)
         return 0;
     weft_progress_remove(fetch_late_ones);
-    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    const weft_list_t *order = &wefti_pt2pt.vcis[0].messages.order; /* none is in another VCI */
     for (weft_link_t *at = order->next; at != order && !wefti_pt2pt.is_throttling; at = at->next) {
         weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
         if (message->rts.kind != WEFT_PACKET_RTS_SHORT || is_coming(message))
@@ -247,6 +247,7 @@ static weft_message_t *make_message(const weft_match_key_t *key, const weft_rts_
     message->rts = *rts;
     message->data = NULL;
     message->missing = 0;
+    message->is_spare = false;
     message->fetching = NULL;
     message->taker = NULL;
     return message;
@@ -255,12 +256,13 @@ static weft_message_t *make_message(const weft_match_key_t *key, const weft_rts_
 static void queue_message(weft_message_t *message)
 {
     const weft_match_key_t *key = &message->entry.key;
+    weft_match_queue_t *queue = wefti_messages_with(message);
     count_bytes(0, cost_of(message));
-    weft_match_add(&wefti_pt2pt.messages, &message->entry);
+    weft_match_add(queue, &message->entry);
     wefti_unexpected.arrivals++;
-    weft_high_water_note(&wefti_unexpected.queue, wefti_pt2pt.messages.count);
+    weft_high_water_note(&wefti_unexpected.queue, queue->count);
     WEFT_EVENT(weft_unexpected_message_event, NULL, .source = weft_process_rank(key->source),
-               .tag = key->tag, .bytes = message->rts.bytes, .queued = wefti_pt2pt.messages.count);
+               .tag = key->tag, .bytes = message->rts.bytes, .queued = queue->count);
     wefti_probes_wake();
 }
 
@@ -312,7 +314,7 @@ void wefti_message_break(weft_message_t *message, int process)
 
 weft_message_t *wefti_message_peek(weft_match_key_t key)
 {
-    weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.messages, key);
+    weft_match_entry_t *entry = weft_match_find(&wefti_matching(key.context)->messages, key);
     return entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_message_t, entry);
 }
 
@@ -320,14 +322,13 @@ weft_message_t *wefti_message_take(weft_match_key_t key)
 {
     weft_message_t *message = wefti_message_peek(key);
     if (message != NULL)
-        weft_match_remove(&wefti_pt2pt.messages, &message->entry);
+        weft_match_remove(wefti_messages_with(message), &message->entry);
     return message;
 }
 
-/* Messages whose data are on their way stay in the queue, where no receive looks for them. */
-void wefti_messages_refuse(const weft_match_key_t *key)
+static void refuse_in_vci(int vci, const weft_match_key_t *key)
 {
-    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    const weft_list_t *order = &wefti_pt2pt.vcis[vci].messages.order;
     for (weft_link_t *at = order->next, *next; at != order; at = next) {
         weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
         next = at->next;
@@ -335,9 +336,19 @@ void wefti_messages_refuse(const weft_match_key_t *key)
         if (is_coming(message) || !wefti_message_is_refused(own) ||
             (key != NULL && (own->context != key->context || own->source != key->source)))
             continue;
-        weft_match_remove(&wefti_pt2pt.messages, &message->entry);
+        weft_match_remove(wefti_messages_with(message), &message->entry);
         wefti_refuse(message->entry.key.source, &message->rts);
         free_message(message);
+    }
+}
+
+/* Messages whose data are on their way stay in the queue, where no receive looks for them. */
+void wefti_messages_refuse(const weft_match_key_t *key)
+{
+    for (int vci = 0; vci < weft_world.vcis; vci++) {
+        bool has_entered = weft_vci_enter(vci);
+        refuse_in_vci(vci, key);
+        weft_vci_leave(vci, has_entered);
     }
 }
 
@@ -352,11 +363,11 @@ static bool message_is_named(const weft_message_t *message, const weft_cancel_t 
 
 /* From the end, since `later` counts from there. A message whose data are on their way is as good
  * as matched, and so is one that has become an error. */
-bool wefti_message_drop(int source, const weft_cancel_t *cancel)
+static bool drop_message(int source, const weft_cancel_t *cancel)
 {
     weft_match_key_t key = {cancel->context, source, cancel->tag};
     uint32_t later = cancel->later;
-    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    const weft_list_t *order = &wefti_matching(cancel->context)->messages.order;
     for (weft_link_t *at = order->previous; at != order; at = at->previous) {
         weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
         if (!weft_match_are_equal(&message->entry.key, &key) ||
@@ -366,11 +377,19 @@ bool wefti_message_drop(int source, const weft_cancel_t *cancel)
             message->rts.request == cancel->request || message->rts.kind == WEFT_PACKET_RTS_SHORT;
         if (is_coming(message) || !is_as_named || message->rts.kind == WEFT_PACKET_ERROR)
             return false;
-        weft_match_remove(&wefti_pt2pt.messages, &message->entry);
+        weft_match_remove(wefti_messages_with(message), &message->entry);
         free_message(message);
         return true;
     }
     return false;
+}
+
+bool wefti_message_drop(int source, const weft_cancel_t *cancel)
+{
+    int vci = weft_vci_of(cancel->context);
+    bool has_entered = weft_vci_enter(vci), is_dropped = drop_message(source, cancel);
+    weft_vci_leave(vci, has_entered);
+    return is_dropped;
 }
 
 void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
@@ -383,10 +402,11 @@ void wefti_message_deliver(weft_message_t *message, weft_recv_t *recv)
     free_message(message);
 }
 
-void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message, void *context),
-                             void *context)
+static void visit_waiting(int vci,
+                          void (*visit)(const weft_waiting_message_t *message, void *context),
+                          void *context)
 {
-    const weft_list_t *order = &wefti_pt2pt.messages.order;
+    const weft_list_t *order = &wefti_pt2pt.vcis[vci].messages.order;
     for (weft_link_t *at = order->next; at != order; at = at->next) {
         const weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
         const weft_match_key_t *key = &message->entry.key;
@@ -395,157 +415,29 @@ void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message
     }
 }
 
-/* ---- probes ---- */
-
-static int source_of(const weft_probe_args_t *args)
+void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message, void *context),
+                             void *context)
 {
-    return args->source == MPI_ANY_SOURCE ? MPI_ANY_SOURCE
-                                          : weft_comm_process(args->comm, args->source);
-}
-
-static weft_message_t *look_for_message(const weft_probe_args_t *args, MPI_Status *status)
-{
-    weft_message_t *message =
-        wefti_message_peek((weft_match_key_t){args->comm->context, source_of(args), args->tag});
-    if (message == NULL)
-        return NULL;
-    MPI_Status found = {.MPI_TAG = message->entry.key.tag};
-    found.MPI_SOURCE = weft_group_rank_of(args->comm->peers, message->entry.key.source);
-    weft_status_set_bytes(&found, message->rts.bytes);
-    weft_status_copy(status, &found);
-    return message;
-}
-
-/* Can a message still come that is not there? */
-static int check_hope(const weft_probe_args_t *args)
-{
-    return __builtin_expect(wefti_pt2pt.has_trouble, 0)
-               ? wefti_check_source(args->comm, args->source)
-               : MPI_SUCCESS;
-}
-
-/* *out is NULL if there is none. */
-static int look_with_progress(const weft_probe_args_t *args, weft_message_t **out,
-                              MPI_Status *status)
-{
-    *out = look_for_message(args, status);
-    if (*out != NULL)
-        return MPI_SUCCESS;
-    weft_progress_test();
-    *out = look_for_message(args, status);
-    return *out != NULL ? MPI_SUCCESS : check_hope(args);
-}
-
-static void forget_message(const watcher_t *watcher)
-{
-    watcher_t **at = &watchers;
-    while (*at != watcher)
-        at = &(*at)->next;
-    *at = watcher->next;
-}
-
-static int look_until_found(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
-{
-    watcher_t self = {.asked = {.comm = args->comm,
-                                .context = args->comm->context,
-                                .source = args->source,
-                                .tag = args->tag},
-                      .next = watchers};
-    watchers = &self;
-    int err = MPI_SUCCESS;
-    while ((*out = look_for_message(args, status)) == NULL && err == MPI_SUCCESS) {
-        self.has_news = false;
-        err = check_hope(args);
-        if (err == MPI_SUCCESS)
-            err = wefti_unsent_check(&self.asked);
-        if (err == MPI_SUCCESS)
-            weft_progress_until(&self.has_news);
+    for (int vci = 0; vci < weft_world.vcis; vci++) {
+        bool has_entered = weft_vci_enter(vci);
+        visit_waiting(vci, visit, context);
+        weft_vci_leave(vci, has_entered);
     }
-    forget_message(&self);
-    return err;
 }
 
-/* Take a message out of the queue for the receive that will name it. */
-static void reserve_message(weft_message_t *message, weft_comm_t *comm)
+static void close_vci(weft_matching_t *vci)
 {
-    weft_match_remove(&wefti_pt2pt.messages, &message->entry);
-    weft_object_init(&message->object, WEFT_KIND_MESSAGE);
-    message->comm = comm;
-    weft_comm_retain(comm);
-}
-
-int weft_iprobe(const weft_probe_args_t *args, bool *is_there_out, MPI_Status *status)
-{
-    weft_message_t *message;
-    int err = look_with_progress(args, &message, status);
-    *is_there_out = message != NULL;
-    return err;
-}
-
-int weft_probe(const weft_probe_args_t *args, MPI_Status *status)
-{
-    weft_message_t *message;
-    return look_until_found(args, &message, status);
-}
-
-int weft_improbe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
-{
-    int err = look_with_progress(args, out, status);
-    if (*out != NULL)
-        reserve_message(*out, args->comm);
-    return err;
-}
-
-int weft_mprobe(const weft_probe_args_t *args, weft_message_t **out, MPI_Status *status)
-{
-    int err = look_until_found(args, out, status);
-    if (*out != NULL)
-        reserve_message(*out, args->comm);
-    return err;
-}
-
-weft_message_t *weft_message_of(MPI_Message handle)
-{
-    weft_message_t *message = (weft_message_t *)handle;
-    return weft_is_predefined(handle) || message->object.kind != WEFT_KIND_MESSAGE ? NULL : message;
-}
-
-MPI_Message weft_message_handle(weft_message_t *message)
-{
-    return (MPI_Message)message;
-}
-
-weft_comm_t *weft_message_comm(const weft_message_t *message)
-{
-    return message->comm;
-}
-
-int weft_mrecv_begin(const weft_recv_args_t *args, weft_message_t *message, weft_request_t **out)
-{
-    weft_comm_t *comm = message->comm;
-    weft_recv_args_t matched = *args;
-    matched.comm = comm;
-    matched.source = MPI_ANY_SOURCE;
-    weft_recv_t *recv;
-    int err = wefti_recv_create(&matched, &recv);
-    if (err != MPI_SUCCESS)
-        return err;
-    if (wefti_receives_device(&matched) && wefti_device_recv_begin(recv) != MPI_SUCCESS) {
-        weft_request_release(&recv->request);
-        return MPI_ERR_NO_MEM;
-    }
-    *out = &recv->request;
-    wefti_message_deliver(message, recv);
-    weft_comm_release(comm);
-    return MPI_SUCCESS;
+    const weft_list_t *order = &vci->messages.order;
+    for (weft_link_t *at = order->next; at != order; at = at->next)
+        free_contents(WEFT_ELEMENT(at, weft_message_t, entry.order)); /* nobody has received it */
+    weft_match_close(&vci->messages);
+    vci->spares = NULL;
 }
 
 void wefti_messages_close(void)
 {
-    const weft_list_t *order = &wefti_pt2pt.messages.order;
-    for (weft_link_t *at = order->next; at != order; at = at->next)
-        free_contents(WEFT_ELEMENT(at, weft_message_t, entry.order)); /* nobody has received it */
-    weft_match_close(&wefti_pt2pt.messages);
+    for (int vci = 0; vci < WEFT_VCIS; vci++)
+        close_vci(&wefti_pt2pt.vcis[vci]);
     weft_pool_close(&messages);
     weft_spares_close(&spares);
 }

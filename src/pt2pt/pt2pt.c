@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pt2pt/bsend.h"
 #include "pt2pt/device_private.h"
+#include "pt2pt/vci_dense.h"
 #include "pt2pt/pt2pt_events.h"
 
 #include "runtime/failures.h"
@@ -18,8 +19,10 @@ weft_pt2pt_t wefti_pt2pt;
 int weft_pt2pt_open(void)
 {
     wefti_pt2pt = (weft_pt2pt_t){0};
-    weft_match_init(&wefti_pt2pt.receives, false);
-    weft_match_init(&wefti_pt2pt.messages, true);
+    for (int vci = 0; vci < WEFT_VCIS; vci++) {
+        weft_match_init(&wefti_pt2pt.vcis[vci].receives, false);
+        weft_match_init(&wefti_pt2pt.vcis[vci].messages, true);
+    }
     wefti_precvs_open();
     weft_world_set_watchful(weft_config.RECOVERY);
     weft_device_freed = wefti_device_tell_freed;
@@ -98,6 +101,7 @@ static void note_lost(const char *why, bool is_expected)
     wefti_pt2pt.lost_peers++;
     wefti_pt2pt.has_trouble = true;
     weft_world.has_lost = weft_world.has_lost || !is_expected;
+    weft_vcis_shut();
 }
 
 static void lose_endpoint(weft_endpoint_t *endpoint)
@@ -149,7 +153,8 @@ void weft_pt2pt_network_lost(const char *why)
 void weft_pt2pt_close(void)
 {
     weft_device_freed = NULL;
-    weft_match_close(&wefti_pt2pt.receives);
+    for (int vci = 0; vci < WEFT_VCIS; vci++)
+        weft_match_close(&wefti_pt2pt.vcis[vci].receives);
     wefti_failed_close();
     wefti_sends_close();
     wefti_recvs_close();

@@ -80,6 +80,7 @@ int weft_recv_init(const weft_recv_args_t *args, weft_request_t **out);
 typedef struct weft_probe_args {
     weft_comm_t *comm;
     int source, tag;
+    bool takes; /* weft_improbe() and weft_mprobe() set it */
 } weft_probe_args_t;
 
 /** A message taken out of the queue by a matched probe: the object of an MPI_Message. */

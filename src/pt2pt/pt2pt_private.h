@@ -8,6 +8,7 @@
 #include "pt2pt/match.h"
 #include "pt2pt/packet.h"
 #include "pt2pt/pt2pt.h"
+#include "runtime/vci.h"
 #include "base/own_symbol.h"
 
 typedef struct weft_send {
@@ -15,6 +16,7 @@ typedef struct weft_send {
     weft_send_args_t args;  /* the type is retained while active, and while persistent */
     size_t bytes;           /* of the message */
     weft_endpoint_t *endpoint;
+    weft_endpoint_t *through; /* in the VCI of the message: for the packets that are matched */
     enum {
         WEFT_SEND_FIRST,   /* EAGER, EAGER_FIRST or RTS has to go out */
         WEFT_SEND_SPLIT,   /* EAGER_FIRST is out; EAGER_NEXT go out as there is room */
@@ -81,13 +83,28 @@ struct weft_message {
     weft_rts_t rts;           /* an eager message: request is 0 */
     void *data;               /* [rts.bytes] NULL when the sender still has them */
     size_t missing;           /* bytes of `data` that EAGER_NEXT will bring */
-    weft_recv_t *fetching;    /* our own receive into `data`, before one is posted; NULL: none */
-    weft_recv_t *taker;       /* the receive that waits until all data are here */
-    char room[128];           /* `data` points here when they fit */
+    bool is_spare;            /* it goes back to weft_matching_t.spares; */
+    weft_message_t *next_spare;
+    weft_recv_t *fetching; /* our own receive into `data`, before one is posted; NULL: none */
+    weft_recv_t *taker;    /* the receive that waits until all data are here */
+    char room[128];        /* `data` points here when they fit */
 };
 
+/** What belongs to a VCI (runtime/vci.h), in lines of its own. */
+typedef struct weft_matching {
+    _Alignas(128) weft_match_queue_t receives;
+    weft_match_queue_t messages;
+    /* Receives of the short way that are over. What all of these have in common is still set, so
+     * the next one takes few steps. */
+    weft_recv_t *prepared;
+    weft_message_t *spares; /* for messages that come by the VCI's lock alone (VCI.c) */
+    uint64_t arrivals;      /* of those */
+    unsigned ends;          /* for messages, by that lock alone */
+    bool is_open;           /* threads may use the VCI with its lock alone */
+} weft_matching_t;
+
 typedef struct weft_pt2pt {
-    weft_match_queue_t receives, messages;
+    weft_matching_t vcis[WEFT_VCIS];
     size_t messages_bytes; /* of data kept in `messages` */
     bool is_throttling;
     size_t active_sends;   /* not complete */
@@ -105,6 +122,24 @@ typedef struct weft_pt2pt {
 } weft_pt2pt_t;
 
 extern WEFT_OWN_SYMBOL weft_pt2pt_t wefti_pt2pt;
+
+/** Where messages of a context are matched. */
+static inline weft_matching_t *wefti_matching(uint32_t context)
+{
+    return &wefti_pt2pt.vcis[weft_vci_of(context)];
+}
+
+/** The queue of receives that one is in. */
+static inline weft_match_queue_t *wefti_receives_with(const weft_recv_t *recv)
+{
+    return &wefti_matching(recv->entry.key.context)->receives;
+}
+
+/** The queue of messages that one is in. */
+static inline weft_match_queue_t *wefti_messages_with(const weft_message_t *message)
+{
+    return &wefti_matching(message->entry.key.context)->messages;
+}
 
 /** What this folder keeps for each peer, in weft_endpoint_t.upper. */
 typedef struct __attribute__((may_alias)) weft_peer_sends {
@@ -135,9 +170,26 @@ static inline weft_peer_sends_t *wefti_sends_to(weft_endpoint_t *endpoint)
     return (weft_peer_sends_t *)endpoint->upper;
 }
 
+/** The endpoint that a send goes on with, and waits for. */
+static inline weft_endpoint_t *wefti_send_next(const weft_send_t *send)
+{
+    bool is_message = send->stage == WEFT_SEND_FIRST || send->stage == WEFT_SEND_SPLIT;
+    return is_message ? send->through : send->endpoint;
+}
+
 static inline weft_split_t *wefti_split_from(weft_endpoint_t *endpoint)
 {
     return (weft_split_t *)(endpoint->upper + sizeof(weft_peer_sends_t));
+}
+
+/** Where messages of a context go that are for a rank of `comm`; NULL, with a text of weft_fail: it
+ *  cannot be reached. */
+static inline weft_endpoint_t *wefti_message_endpoint(const weft_send_args_t *args)
+{
+    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    int vci = weft_vci_of(args->context);
+    return __builtin_expect(vci == 0 || endpoint == NULL, 1) ? endpoint
+                                                             : weft_endpoint_of_vci(endpoint, vci);
 }
 
 /** Where the first byte of data is. Added as integers, since the buffer may be MPI_BOTTOM. */
@@ -212,7 +264,15 @@ void wefti_sends_close(void);
 
 /* cancel.c */
 /** A message that was logged (weft_sent_log) did not go out. */
-void wefti_unlog_message(uint64_t number);
+void wefti_unlog_message(uint32_t context, uint64_t number);
+
+/** Will weft_sent_take() give a request of the VCI? */
+bool wefti_sent_is_prepared(int vci);
+/** The VCI of a request of weft_sent_create(); 0: it is none, or in VCI 0. */
+int wefti_sent_vci(const weft_request_t *request);
+/** Release such a request with the lock of its VCI alone; false: it may have been cancelled, and
+ *  nothing was done. */
+bool wefti_sent_end(weft_request_t *request);
 
 /** The eager message of a send is out. */
 void wefti_cancel_count(weft_cancellable_t *cancel);
@@ -329,23 +389,64 @@ void wefti_recv_eager(int source, weft_header_t header, const void *payload);
 /** Of receives of the short way, which are never persistent. */
 extern WEFT_OWN_SYMBOL const weft_request_ops_t wefti_dense_recv_ops;
 
-/** Receives of the short way that are over. What all of these have in common is still set, so the
- * next one takes few steps. */
-extern WEFT_OWN_SYMBOL weft_recv_t *wefti_prepared_recvs;
-
-/** The receive of the short way that a request is, if it waits; NULL: it does not, or is none. */
+/** The receive of the short way in VCI 0 that a request is, if it waits; NULL: it does not, or is
+ *  none. */
 static inline weft_recv_t *wefti_dense_recv_of(weft_request_t *request)
 {
     weft_recv_t *recv = (weft_recv_t *)request;
-    return request->ops == &wefti_dense_recv_ops && recv->is_queued ? recv : NULL;
+    bool is_dense = request->ops == &wefti_dense_recv_ops;
+    return is_dense && weft_vci_of(recv->args.context) == 0 && recv->is_queued ? recv : NULL;
+}
+
+/** Prepare some receives of a VCI, if it has none, for the next ones. */
+void wefti_recvs_prepare(int vci);
+
+/** Set all of a prepared receive but the process that it waits for; its message has not come. */
+static inline void wefti_dense_recv_set(weft_recv_t *recv, void *buf, weft_dense_message_t message,
+                                        int source, int tag)
+{
+    weft_comm_t *comm = message.comm;
+    recv->request.object.kind = WEFT_KIND_REQUEST;
+    recv->request.comm = recv->args.comm = comm;
+    recv->request.flags = 0;
+    recv->request.is_active = true;
+    recv->args.buf = buf;
+    recv->args.count = recv->capacity = message.bytes;
+    recv->args.context = recv->entry.key.context = comm->context;
+    recv->args.source = source;
+    recv->args.tag = recv->entry.key.tag = tag;
+    recv->flags = 0;
+    recv->is_plain = recv->is_queued = true;
+}
+
+/** A receive is over: receives of the short way have used the communicator, others have a
+ *  reference. */
+static inline void wefti_recv_release_comm(weft_recv_t *recv)
+{
+    int vci = weft_vci_of(recv->args.context);
+    if (__builtin_expect(vci == 0 || recv->request.ops != &wefti_dense_recv_ops, 1)) {
+        weft_comm_release(recv->args.comm);
+        return;
+    }
+    bool has_entered = weft_vci_enter(vci);
+    weft_comm_end_last_vci_use(recv->args.comm);
+    weft_vci_leave(vci, has_entered);
 }
 
 /** Give back a receive of the short way that has ended well, and is marked as freed. */
 static inline void wefti_dense_recv_give(weft_recv_t *recv)
 {
-    weft_comm_release(recv->args.comm);
-    recv->next_prepared = wefti_prepared_recvs;
-    wefti_prepared_recvs = recv;
+    weft_matching_t *vci = wefti_matching(recv->args.context);
+    wefti_recv_release_comm(recv);
+    recv->next_prepared = vci->prepared;
+    vci->prepared = recv;
+}
+
+/** Give back a message that is a spare one of its VCI. */
+static inline void wefti_spare_give(weft_matching_t *vci, weft_message_t *message)
+{
+    message->next_spare = vci->spares;
+    vci->spares = message;
 }
 
 /** Call `visit` with every receive, also released ones. */
@@ -409,6 +510,8 @@ bool wefti_exchange_waits(const weft_request_t *recv, const bool *flag);
 void wefti_exchanges_close(void);
 
 /* message.c */
+/** Make `count` messages that a VCI's lock alone is enough to use, as far as there is memory. */
+void wefti_spares_fill(weft_matching_t *vci, int count);
 void wefti_messages_close(void);
 weft_message_t *wefti_message_take(weft_match_key_t key);
 weft_message_t *wefti_message_peek(weft_match_key_t key);
@@ -427,6 +530,8 @@ void wefti_messages_fetch(void);
 void wefti_messages_refuse(const weft_match_key_t *key);
 /** Drop the message that a CANCEL of `source` names; false: it is not there any more. */
 bool wefti_message_drop(int source, const weft_cancel_t *cancel);
+/** How many probes wait. */
+extern WEFT_OWN_SYMBOL atomic_int wefti_probes_waiting;
 /** Probes that wait look again: a message has come, or a peer is lost. */
 void wefti_probes_wake(void);
 /** Call `visit` with what each probe that waits asks for. */

@@ -31,6 +31,47 @@ static void read_lost_peers(const weft_pvar_t *pvar, const void *object, weft_va
     out->count = (unsigned long long)wefti_pt2pt.lost_peers;
 }
 
+/* ---- of all VCIs ---- */
+
+typedef struct vci_counts {
+    uint64_t messages, receives, arrivals;
+} vci_counts_t;
+
+static vci_counts_t count_of_vcis(void)
+{
+    vci_counts_t counts = {0};
+    for (int vci = 0; vci < weft_world.vcis; vci++) {
+        const weft_matching_t *at = &wefti_pt2pt.vcis[vci];
+        bool has_entered = weft_vci_enter(vci);
+        counts.messages += at->messages.count;
+        counts.receives += at->receives.count;
+        counts.arrivals += at->arrivals;
+        weft_vci_leave(vci, has_entered);
+    }
+    return counts;
+}
+
+static void read_messages(const weft_pvar_t *pvar, const void *object, weft_value_t *out)
+{
+    (void)pvar;
+    (void)object;
+    out->count = count_of_vcis().messages;
+}
+
+static void read_receives(const weft_pvar_t *pvar, const void *object, weft_value_t *out)
+{
+    (void)pvar;
+    (void)object;
+    out->count = count_of_vcis().receives;
+}
+
+static void read_arrivals(const weft_pvar_t *pvar, const void *object, weft_value_t *out)
+{
+    (void)pvar;
+    (void)object;
+    out->count = wefti_unexpected.arrivals + count_of_vcis().arrivals;
+}
+
 /* ---- of a communicator ---- */
 
 static unsigned long long count_of_comm(const weft_match_queue_t *queue, const weft_comm_t *comm)
@@ -44,13 +85,21 @@ static unsigned long long count_of_comm(const weft_match_queue_t *queue, const w
 static void read_comm_messages(const weft_pvar_t *pvar, const void *object, weft_value_t *out)
 {
     (void)pvar;
-    out->count = count_of_comm(&wefti_pt2pt.messages, object);
+    int vci = weft_vci_of(((const weft_comm_t *)object)->context);
+    bool has_entered = weft_vci_enter(vci);
+    out->count = count_of_comm(&wefti_pt2pt.vcis[vci].messages, object) +
+                 (vci == 0 ? 0 : count_of_comm(&wefti_pt2pt.vcis[0].messages, object));
+    weft_vci_leave(vci, has_entered);
 }
 
 static void read_comm_receives(const weft_pvar_t *pvar, const void *object, weft_value_t *out)
 {
     (void)pvar;
-    out->count = count_of_comm(&wefti_pt2pt.receives, object);
+    int vci = weft_vci_of(((const weft_comm_t *)object)->context);
+    bool has_entered = weft_vci_enter(vci);
+    out->count = count_of_comm(&wefti_pt2pt.vcis[vci].receives, object) +
+                 (vci == 0 ? 0 : count_of_comm(&wefti_pt2pt.vcis[0].receives, object));
+    weft_vci_leave(vci, has_entered);
 }
 
 static int peers_of_comm(const void *object)
@@ -97,16 +146,14 @@ static const weft_pvar_t pt2pt_pvars[] = {
      .verbosity = MPI_T_VERBOSITY_USER_BASIC,
      .category = WEFT_CATEGORY_PT2PT,
      .type = MPI_UNSIGNED_LONG_LONG,
-     .read = weft_pvar_read_count,
-     .source = &wefti_pt2pt.messages.count},
+     .read = read_messages},
     {.name = "unexpected_messages_most",
      .help = "The most messages that have waited for a receive at a time",
      .pvar_class = MPI_T_PVAR_CLASS_HIGHWATERMARK,
      .verbosity = MPI_T_VERBOSITY_USER_BASIC,
      .category = WEFT_CATEGORY_PT2PT,
      .type = MPI_UNSIGNED_LONG_LONG,
-     .read = weft_pvar_read_count,
-     .source = &wefti_pt2pt.messages.count,
+     .read = read_messages,
      .high_water = &wefti_unexpected.queue},
     {.name = "unexpected_arrivals",
      .help = "Messages that have come before their receive",
@@ -114,8 +161,7 @@ static const weft_pvar_t pt2pt_pvars[] = {
      .verbosity = MPI_T_VERBOSITY_USER_BASIC,
      .category = WEFT_CATEGORY_PT2PT,
      .type = MPI_UNSIGNED_LONG_LONG,
-     .read = weft_pvar_read_count,
-     .source = &wefti_unexpected.arrivals},
+     .read = read_arrivals},
     {.name = "unexpected_bytes",
      .help = "Memory that messages take which wait for a receive",
      .pvar_class = MPI_T_PVAR_CLASS_LEVEL,
@@ -155,8 +201,7 @@ static const weft_pvar_t pt2pt_pvars[] = {
      .verbosity = MPI_T_VERBOSITY_USER_BASIC,
      .category = WEFT_CATEGORY_PT2PT,
      .type = MPI_UNSIGNED_LONG_LONG,
-     .read = weft_pvar_read_count,
-     .source = &wefti_pt2pt.receives.count},
+     .read = read_receives},
     {.name = "active_sends",
      .help = "Sends that have begun and are not complete",
      .pvar_class = MPI_T_PVAR_CLASS_LEVEL,

@@ -301,7 +301,7 @@ void wefti_recv_data(int source, const weft_header_t *header, const void *payloa
 
 static inline void take_receive(weft_recv_t *recv)
 {
-    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+    weft_match_remove(wefti_receives_with(recv), &recv->entry);
     recv->is_queued = false;
     if (__builtin_expect(wefti_pt2pt.has_trouble, 0))
         wefti_recv_resume(recv);
@@ -309,9 +309,10 @@ static inline void take_receive(weft_recv_t *recv)
 
 weft_recv_t *wefti_recv_find(const weft_match_key_t *key)
 {
-    if (wefti_pt2pt.receives.count == 0)
+    const weft_match_queue_t *receives = &wefti_matching(key->context)->receives;
+    if (receives->count == 0)
         return NULL;
-    weft_match_entry_t *entry = weft_match_find(&wefti_pt2pt.receives, *key);
+    weft_match_entry_t *entry = weft_match_find(receives, *key);
     return entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
 }
 
@@ -344,7 +345,7 @@ static __attribute__((noinline)) void deliver_eager(int source, weft_header_t he
 /* A small message for the receive that was posted first, as most are. */
 void wefti_recv_eager(int source, weft_header_t header, const void *payload)
 {
-    weft_match_queue_t *receives = &wefti_pt2pt.receives;
+    weft_match_queue_t *receives = &wefti_matching(header.context)->receives;
     weft_match_key_t key = {header.context, source, header.tag};
     weft_match_entry_t *entry = weft_match_first(receives, &key);
     weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);

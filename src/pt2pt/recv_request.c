@@ -15,17 +15,27 @@ enum { PREPARED_AT_ONCE = 16 };
 
 static weft_pool_t recvs = WEFT_POOL(weft_recv_t);
 
-weft_recv_t *wefti_prepared_recvs;
-
 /* ---- requests ---- */
+
+/* False: it was in no queue. */
+static bool leave_queue(weft_recv_t *recv)
+{
+    int vci = weft_vci_of(recv->args.context);
+    bool has_entered = weft_vci_enter(vci), was_queued = recv->is_queued;
+    if (was_queued)
+        weft_match_remove(wefti_receives_with(recv), &recv->entry);
+    recv->is_queued = false;
+    weft_vci_leave(vci, has_entered);
+    return was_queued;
+}
 
 static void recv_release(weft_request_t *request)
 {
     weft_recv_t *recv = (weft_recv_t *)request;
     if (__builtin_expect(recv->is_queued, 0)) /* it was pending */
-        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
+        leave_queue(recv);
     weft_type_release(recv->args.type);
-    weft_comm_release(recv->args.comm);
+    wefti_recv_release_comm(recv);
     weft_pool_give(&recvs, recv);
 }
 
@@ -39,16 +49,17 @@ static void dense_release(weft_request_t *request)
         recv_release(request);
         return;
     }
+    int vci = weft_vci_of(recv->args.context);
+    bool has_entered = weft_vci_enter(vci);
     wefti_dense_recv_give(recv);
+    weft_vci_leave(vci, has_entered);
 }
 
 static void recv_cancel(weft_request_t *request)
 {
     weft_recv_t *recv = (weft_recv_t *)request;
-    if (!recv->is_queued)
+    if (!leave_queue(recv))
         return;
-    weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
-    recv->is_queued = false;
     wefti_recv_resume(recv);
     if (recv->device != NULL)
         wefti_device_recv_stop(recv);
@@ -144,7 +155,7 @@ static __attribute__((cold)) bool begin_on_device(weft_recv_t *recv)
 }
 
 /* It looks for a message, and waits where none is there. */
-static void activate_recv(weft_recv_t *recv)
+static void activate_in_vci(weft_recv_t *recv)
 {
     if (recv->args.source == MPI_PROC_NULL) {
         recv->request.status = weft_status_proc_null();
@@ -154,7 +165,8 @@ static void activate_recv(weft_recv_t *recv)
     if (wefti_receives_device(&recv->args) && !begin_on_device(recv))
         return;
     weft_match_key_t key = recv_key_of(&recv->args);
-    weft_message_t *message = wefti_pt2pt.messages.count > 0 ? wefti_message_take(key) : NULL;
+    weft_matching_t *vci = wefti_matching(key.context);
+    weft_message_t *message = vci->messages.count > 0 ? wefti_message_take(key) : NULL;
     if (message != NULL) {
         wefti_message_deliver(message, recv);
         return;
@@ -163,9 +175,17 @@ static void activate_recv(weft_recv_t *recv)
         return;
     recv->entry.key = key;
     recv->is_queued = true;
-    weft_match_add(&wefti_pt2pt.receives, &recv->entry);
+    weft_match_add(&vci->receives, &recv->entry);
     if (wefti_pt2pt.has_trouble)
         wefti_recv_note_queued(recv);
+}
+
+static void activate_recv(weft_recv_t *recv)
+{
+    int vci = weft_vci_of(recv->args.context); /* the receive may be over before it is left */
+    bool has_entered = weft_vci_enter(vci);
+    activate_in_vci(recv);
+    weft_vci_leave(vci, has_entered);
 }
 
 static int recv_start(weft_request_t *request)
@@ -176,10 +196,10 @@ static int recv_start(weft_request_t *request)
 }
 
 /* Is all that a receive does to wait behind a few others? */
-static inline bool simply_waits(void)
+static inline bool simply_waits(const weft_matching_t *vci)
 {
-    return *weft_device_news == 0 && wefti_pt2pt.messages.count == 0 && !wefti_pt2pt.has_trouble &&
-           weft_match_is_short(&wefti_pt2pt.receives);
+    return *weft_device_news == 0 && vci->messages.count == 0 && !wefti_pt2pt.has_trouble &&
+           weft_match_is_short(&vci->receives);
 }
 
 static int begin_recv(const weft_recv_args_t *args, bool may_pend, weft_request_t **out)
@@ -187,20 +207,23 @@ static int begin_recv(const weft_recv_args_t *args, bool may_pend, weft_request_
     weft_recv_t *recv = create_recv(args);
     if (__builtin_expect(recv == NULL, 0))
         return MPI_ERR_NO_MEM;
+    weft_matching_t *vci = wefti_matching(args->context);
     *out = &recv->request;
     recv->may_pend = may_pend;
-    if (__builtin_expect(args->source == MPI_PROC_NULL || !simply_waits(), 0)) {
+    if (__builtin_expect(args->source == MPI_PROC_NULL || weft_vci_of(args->context) != 0 ||
+                             !simply_waits(vci),
+                         0)) {
         activate_recv(recv);
         return MPI_SUCCESS;
     }
     recv->entry.key = recv_key_of(args);
     recv->is_queued = true;
-    weft_match_append(&wefti_pt2pt.receives, &recv->entry);
+    weft_match_append(&vci->receives, &recv->entry);
     return MPI_SUCCESS;
 }
 
 /* Set what is common to all receives of the short way, for some of them. */
-static void prepare_some(void)
+static void prepare_some(weft_matching_t *vci)
 {
     for (int i = 0; i < PREPARED_AT_ONCE; i++) {
         weft_recv_t *recv = weft_pool_take(&recvs);
@@ -211,9 +234,17 @@ static void prepare_some(void)
         recv->args = (weft_recv_args_t){.type = weft_type_of(MPI_BYTE)};
         recv->device = NULL;
         recv->peer = MPI_PROC_NULL;
-        recv->next_prepared = wefti_prepared_recvs;
-        wefti_prepared_recvs = recv;
+        recv->next_prepared = vci->prepared;
+        vci->prepared = recv;
     }
+}
+
+void wefti_recvs_prepare(int vci)
+{
+    bool has_entered = weft_vci_enter(vci);
+    if (wefti_pt2pt.vcis[vci].prepared == NULL)
+        prepare_some(&wefti_pt2pt.vcis[vci]);
+    weft_vci_leave(vci, has_entered);
 }
 
 static __attribute__((noinline)) weft_request_t *
@@ -227,8 +258,7 @@ begin_dense_slowly(void *buf, weft_dense_message_t message, int source, int tag,
                              .context = message.comm->context,
                              .source = source,
                              .tag = tag};
-    if (wefti_prepared_recvs == NULL)
-        prepare_some(); /* for the next ones */
+    wefti_recvs_prepare(weft_vci_of(args.context));
     if (begin_recv(&args, !is_blocking, &request) != MPI_SUCCESS)
         return NULL;
     if (is_blocking)
@@ -240,26 +270,17 @@ weft_request_t *weft_recv_dense(void *buf, weft_dense_message_t message, int sou
                                 bool is_blocking)
 {
     weft_comm_t *comm = message.comm;
-    weft_recv_t *recv = wefti_prepared_recvs;
-    if (__builtin_expect(recv == NULL || !simply_waits(), 0))
+    weft_matching_t *vci = &wefti_pt2pt.vcis[0];
+    weft_recv_t *recv = vci->prepared;
+    if (__builtin_expect(recv == NULL || weft_vci_of(comm->context) != 0 || !simply_waits(vci), 0))
         return begin_dense_slowly(buf, message, source, tag, is_blocking);
-    wefti_prepared_recvs = recv->next_prepared;
-    recv->request.object.kind = WEFT_KIND_REQUEST;
-    recv->request.comm = recv->args.comm = comm;
-    recv->request.flags = 0;
-    recv->request.is_active = true;
-    recv->args.buf = buf;
-    recv->args.count = recv->capacity = message.bytes;
-    recv->args.context = recv->entry.key.context = comm->context;
-    recv->args.source = source;
-    recv->args.tag = recv->entry.key.tag = tag;
+    vci->prepared = recv->next_prepared;
+    wefti_dense_recv_set(recv, buf, message, source, tag);
     recv->entry.key.source = source == MPI_ANY_SOURCE ? source : weft_comm_process(comm, source);
-    recv->flags = 0;
-    recv->is_plain = recv->is_queued = true;
     recv->is_blocking = is_blocking;
     recv->may_pend = !is_blocking;
     weft_comm_retain(comm);
-    weft_match_append(&wefti_pt2pt.receives, &recv->entry);
+    weft_match_append(&vci->receives, &recv->entry);
     return &recv->request;
 }
 
@@ -329,9 +350,7 @@ static void recv_lose(void *object, void *context)
     if (request->object.kind != WEFT_KIND_REQUEST || !request->is_active || request->is_complete ||
         !waits_for(recv, lost))
         return;
-    if (recv->is_queued)
-        weft_match_remove(&wefti_pt2pt.receives, &recv->entry);
-    recv->is_queued = false;
+    leave_queue(recv);
     wefti_recv_lose(recv);
 }
 
@@ -348,6 +367,7 @@ void wefti_recvs_each(void (*visit)(void *object, void *context), void *context)
 
 void wefti_recvs_close(void)
 {
-    wefti_prepared_recvs = NULL;
+    for (int vci = 0; vci < WEFT_VCIS; vci++)
+        wefti_pt2pt.vcis[vci].prepared = NULL;
     weft_pool_close(&recvs);
 }

@@ -18,8 +18,9 @@
 /* Would a receive be the first, and is nobody interested in how it finds its message? */
 static inline bool is_undisturbed(void)
 {
-    return *weft_device_news == 0 && wefti_pt2pt.messages.count == 0 &&
-           wefti_pt2pt.receives.count == 0 && wefti_is_unobserved() && weft_waits.watched == 0;
+    return *weft_device_news == 0 && wefti_pt2pt.vcis[0].messages.count == 0 &&
+           wefti_pt2pt.vcis[0].receives.count == 0 && wefti_is_unobserved() &&
+           weft_waits.watched == 0;
 }
 
 enum { SEVERAL = 4 };
@@ -38,7 +39,7 @@ static __attribute__((noinline)) const weft_slot_t *await_slot(const weft_slots_
 {
     weft_looks_t looks = weft_progress_looks();
     const weft_slot_t *slot;
-    int between = wefti_pt2pt.receives.count > SEVERAL ? 2 * looks.between : looks.between;
+    int between = wefti_pt2pt.vcis[0].receives.count > SEVERAL ? 2 * looks.between : looks.between;
     pause_for(slots->has_baton ? 0 : looks.first);
     for (int i = 0; (slot = weft_slots_next(slots, first)) == NULL && i < looks.most; i++)
         pause_for(between);
@@ -86,7 +87,7 @@ static inline void set_status(MPI_Status *status, int source, weft_header_t head
 bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag,
                     MPI_Status *status)
 {
-    if (source == MPI_ANY_SOURCE || !is_undisturbed())
+    if (source == MPI_ANY_SOURCE || weft_vci_of(message.comm->context) != 0 || !is_undisturbed())
         return false;
     weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(message.comm, source));
     if (endpoint == NULL || endpoint->slots.to == NULL)
@@ -107,7 +108,7 @@ bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag
  * of its source that has its context and tag is its own. */
 static inline bool is_first(const weft_recv_t *recv)
 {
-    const weft_match_queue_t *receives = &wefti_pt2pt.receives;
+    const weft_match_queue_t *receives = &wefti_pt2pt.vcis[0].receives;
     return receives->order.next == &recv->entry.order && !receives->is_long && recv->is_plain &&
            weft_request_is_simple(&recv->request) && wefti_is_unobserved();
 }
@@ -115,7 +116,7 @@ static inline bool is_first(const weft_recv_t *recv)
 /* As the message goes to the program at once, the request does not become complete before. */
 static inline void end_first(weft_recv_t *recv, weft_header_t header, MPI_Status *status)
 {
-    weft_match_unlink(&wefti_pt2pt.receives, &recv->entry);
+    weft_match_unlink(&wefti_pt2pt.vcis[0].receives, &recv->entry);
     recv->is_queued = false;
     set_status(status, recv->args.source, header);
     recv->request.object.kind = WEFT_FREED;

@@ -105,7 +105,7 @@ void wefti_send_finish(weft_send_t *send)
 static bool send_eager(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
-    weft_endpoint_t *endpoint = send->endpoint;
+    weft_endpoint_t *endpoint = send->through;
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)send->bytes, args->context, args->tag);
     if (args->type->is_dense)
@@ -122,7 +122,7 @@ static bool send_eager(weft_send_t *send)
 static bool goes_unasked(const weft_send_t *send, size_t most)
 {
     return send->bytes <= most && send->args.mode == WEFT_SEND_STANDARD &&
-           !send->endpoint->is_throttled;
+           !send->through->is_throttled;
 }
 
 /* ---- one step ---- */
@@ -162,7 +162,7 @@ static bool push_uncounted(weft_send_t *send)
 {
     if (__builtin_expect(send->device != NULL, 0))
         return wefti_device_send_push(send);
-    const weft_endpoint_t *endpoint = send->endpoint;
+    const weft_endpoint_t *endpoint = send->through;
     bool is_short = send->bytes > endpoint->at_once_max && send->bytes <= WEFT_SPLIT_MOST &&
                     goes_unasked(send, endpoint->split_max);
     bool is_read = is_short && wefti_send_is_read(send);
@@ -208,11 +208,12 @@ bool wefti_send_push(weft_send_t *send)
         return push_message(send);
     uint64_t number = weft_sent_log(send->endpoint, send->args.context, send->args.tag);
     send->cancel.number = number;
+    send->cancel.vci = weft_vci_of(send->args.context);
     if (push_message(send))
         return true;
     if (send->stage == WEFT_SEND_SPLIT)
         return false;
-    wefti_unlog_message(number);
+    wefti_unlog_message(send->args.context, number);
     send->cancel.number = 0;
     return false;
 }
@@ -220,7 +221,7 @@ bool wefti_send_push(weft_send_t *send)
 /* Send at once, or when there is room, after all that waits already. */
 static void push_or_enqueue(weft_send_t *send)
 {
-    if (wefti_sends_to(send->endpoint)->waiting_first != NULL || !wefti_send_push(send))
+    if (wefti_sends_to(wefti_send_next(send))->waiting_first != NULL || !wefti_send_push(send))
         wefti_send_enqueue(send);
 }
 
@@ -233,7 +234,7 @@ static weft_send_t *enqueue_control(weft_endpoint_t *endpoint, const weft_header
     if (send == NULL)
         weft_out_of_memory("the answer to a message", sizeof(*send));
     send->request.object.kind = WEFT_FREED; /* so that no answer can name it */
-    send->endpoint = endpoint;
+    send->endpoint = send->through = endpoint;
     send->stage = WEFT_SEND_CONTROL;
     send->header = *header;
     send->payload = NULL;
@@ -291,15 +292,17 @@ void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
 void weft_send_failed_data(const weft_send_args_t *args, int error)
 {
     weft_packet_error_t packet_error = {.error_class = error};
-    weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
+    weft_endpoint_t *endpoint = wefti_message_endpoint(args);
     if (endpoint == NULL)
         return;
     snprintf(packet_error.text, sizeof(packet_error.text), "%s", weft_fail_text());
     weft_header_t header =
         weft_header(WEFT_PACKET_ERROR, sizeof(packet_error), args->context, args->tag);
+    bool has_entered = weft_vci_enter(endpoint->vci);
     if (wefti_sends_to(endpoint)->waiting_first != NULL ||
         !send_without_request(endpoint, &header, &packet_error))
         enqueue_payload(endpoint, &header, &packet_error);
+    weft_vci_leave(endpoint->vci, has_entered);
 }
 
 /* The send that an answer names, if that is what it waits for. */
@@ -381,6 +384,7 @@ static int activate_send(weft_send_t *send)
         return MPI_SUCCESS;
     }
     send->endpoint = weft_comm_endpoint(args->comm, args->dest);
+    send->through = wefti_message_endpoint(args);
     if (send->endpoint == NULL)
         return MPI_ERR_OTHER;
     if (send->endpoint->is_lost)
@@ -394,7 +398,10 @@ static int activate_send(weft_send_t *send)
     if (send->bytes > 0 && wefti_sends_device(args) && wefti_device_send_begin(send) != MPI_SUCCESS)
         return MPI_ERR_NO_MEM;
     wefti_pt2pt.active_sends++;
+    int vci = weft_vci_of(args->context); /* the send may be over before it is left */
+    bool has_entered = weft_vci_enter(vci);
     push_or_enqueue(send);
+    weft_vci_leave(vci, has_entered);
     return MPI_SUCCESS;
 }
 
@@ -427,27 +434,40 @@ static int begin_otherwise(const weft_send_args_t *args, weft_request_t **out)
     return MPI_SUCCESS;
 }
 
-/* Where a message goes to; NULL: nowhere, or it cannot be reached. */
+/* The process that a message goes to; NULL: none, or it cannot be reached. */
 static inline weft_endpoint_t *endpoint_of(const weft_send_args_t *args)
 {
     return args->dest == MPI_PROC_NULL ? NULL : weft_comm_endpoint(args->comm, args->dest);
 }
 
-/* The path of a small message: true when it was sent. */
 static inline bool __attribute__((always_inline))
-send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint)
+push_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint, size_t bytes)
 {
-    if (__builtin_expect(endpoint == NULL, 0))
-        return false;
-    size_t bytes = args->count * args->type->size;
     size_t most = wefti_sends_device(args) ? endpoint->eager_max : endpoint->at_once_max;
     if (!args->type->is_dense || args->mode != WEFT_SEND_STANDARD || bytes > most ||
         !weft_takes_unasked(endpoint))
         return false;
     weft_header_t header =
         weft_header(WEFT_PACKET_EAGER, (uint32_t)bytes, args->context, args->tag);
-    bool is_out = wefti_sends_device(args) ? wefti_device_send_at_once(endpoint, args)
-                                           : endpoint->link->send(endpoint, header, args->buf);
+    return wefti_sends_device(args) ? wefti_device_send_at_once(endpoint, args)
+                                    : endpoint->link->send(endpoint, header, args->buf);
+}
+
+/* The path of a small message: true when it was sent. `sent`: gets a request, unless it is NULL. */
+static inline bool __attribute__((always_inline))
+send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint, weft_request_t **sent)
+{
+    if (__builtin_expect(endpoint == NULL, 0))
+        return false;
+    size_t bytes = args->count * args->type->size;
+    int vci = weft_vci_of(args->context);
+    bool has_entered = weft_vci_enter(vci);
+    bool is_out = push_at_once(args, weft_endpoint_of_vci(endpoint, vci), bytes);
+    if (is_out && sent != NULL)
+        *sent = weft_sent_create(endpoint, args->context, args->tag);
+    else if (is_out)
+        weft_sent_note(endpoint, args->context, args->tag);
+    weft_vci_leave(vci, has_entered);
     if (__builtin_expect(weft_traffic_watched != 0, 0) && is_out)
         weft_traffic_note_sent(weft_comm_process(args->comm, args->dest), bytes);
     return is_out;
@@ -455,20 +475,16 @@ send_at_once(const weft_send_args_t *args, weft_endpoint_t *endpoint)
 
 int weft_send_begin(const weft_send_args_t *args, weft_request_t **out)
 {
-    weft_endpoint_t *endpoint = endpoint_of(args);
-    if (__builtin_expect(!send_at_once(args, endpoint), 0))
+    if (__builtin_expect(!send_at_once(args, endpoint_of(args), NULL), 0))
         return begin_otherwise(args, out);
-    weft_sent_note(endpoint, args->context, args->tag);
     *out = &weft_request_done;
     return MPI_SUCCESS;
 }
 
 int weft_isend_begin(const weft_send_args_t *args, weft_request_t **out)
 {
-    weft_endpoint_t *endpoint = endpoint_of(args);
-    if (__builtin_expect(!send_at_once(args, endpoint), 0))
+    if (__builtin_expect(!send_at_once(args, endpoint_of(args), out), 0))
         return begin_otherwise(args, out);
-    *out = weft_sent_create(endpoint, args->context, args->tag);
     return MPI_SUCCESS;
 }
 
@@ -486,9 +502,8 @@ static int send_slowly(const weft_send_args_t *args)
 int weft_send(const weft_send_args_t *args)
 {
     weft_endpoint_t *endpoint = endpoint_of(args);
-    if (__builtin_expect(!send_at_once(args, endpoint), 0))
+    if (__builtin_expect(!send_at_once(args, endpoint, NULL), 0))
         return send_slowly(args);
-    weft_sent_note(endpoint, args->context, args->tag);
     weft_endpoint_flush(endpoint); /* the program may leave MPI for long */
     return MPI_SUCCESS;
 }

@@ -24,12 +24,13 @@ static void note_pending(weft_endpoint_t *endpoint)
 
 void wefti_send_enqueue(weft_send_t *send)
 {
-    weft_peer_sends_t *peer = wefti_sends_to(send->endpoint);
+    weft_endpoint_t *endpoint = wefti_send_next(send);
+    weft_peer_sends_t *peer = wefti_sends_to(endpoint);
     send->next = NULL;
     send->is_queued = true;
     if (peer->waiting_first == NULL) {
         peer->waiting_last = &peer->waiting_first;
-        note_pending(send->endpoint);
+        note_pending(endpoint);
     }
     *peer->waiting_last = send;
     peer->waiting_last = &send->next;
@@ -37,7 +38,7 @@ void wefti_send_enqueue(weft_send_t *send)
 
 void wefti_send_dequeue(weft_send_t *send)
 {
-    weft_peer_sends_t *peer = wefti_sends_to(send->endpoint);
+    weft_peer_sends_t *peer = wefti_sends_to(wefti_send_next(send));
     weft_send_t **at = &peer->waiting_first;
     while (*at != send)
         at = &(*at)->next;
@@ -49,7 +50,7 @@ void wefti_send_dequeue(weft_send_t *send)
 
 static void put_back(weft_send_t *send)
 {
-    weft_peer_sends_t *peer = wefti_sends_to(send->endpoint);
+    weft_peer_sends_t *peer = wefti_sends_to(wefti_send_next(send));
     if (peer->waiting_first == NULL)
         peer->waiting_last = &send->next;
     send->next = peer->waiting_first;
@@ -75,6 +76,16 @@ static int push_waiting(weft_peer_sends_t *peer)
     return pushed;
 }
 
+static int push_to(weft_endpoint_t *endpoint)
+{
+    weft_peer_sends_t *peer = wefti_sends_to(endpoint);
+    bool has_entered = weft_vci_enter(endpoint->vci);
+    int pushed = push_waiting(peer);
+    endpoint->has_waiting = peer->waiting_first != NULL;
+    weft_vci_leave(endpoint->vci, has_entered);
+    return pushed;
+}
+
 /* A peer that is added by a push goes to the end of the list, and is reached in the same round. */
 static int send_queue_push_all(bool everything)
 {
@@ -83,12 +94,11 @@ static int send_queue_push_all(bool everything)
     for (weft_endpoint_t **at = &pending; *at != NULL;) {
         weft_endpoint_t *endpoint = *at;
         weft_peer_sends_t *peer = wefti_sends_to(endpoint);
-        pushed += push_waiting(peer);
-        if (peer->waiting_first != NULL) {
+        pushed += push_to(endpoint);
+        if (endpoint->has_waiting) {
             at = &peer->next_pending;
             continue;
         }
-        endpoint->has_waiting = false;
         *at = peer->next_pending;
         if (*at == NULL)
             pending_last = at;
@@ -135,15 +145,26 @@ static void send_lose(weft_send_t *send, void *context)
     wefti_send_stop(send);
 }
 
-void wefti_sends_lose(weft_endpoint_t *endpoint)
+/* Their requests end afterwards, if they have any. */
+static void drop_waiting(weft_endpoint_t *endpoint)
 {
+    bool has_entered = weft_vci_enter(endpoint->vci);
     weft_send_t *send = wefti_sends_to(endpoint)->waiting_first;
     wefti_sends_to(endpoint)->waiting_first = NULL;
+    endpoint->is_lost = true;
+    weft_vci_leave(endpoint->vci, has_entered);
     for (weft_send_t *next; send != NULL; send = next) {
         next = send->next;
         if (send->stage == WEFT_SEND_CONTROL)
             wefti_send_give_control(send);
     }
+}
+
+void wefti_sends_lose(weft_endpoint_t *endpoint)
+{
+    drop_waiting(endpoint);
+    for (int vci = 1; endpoint->of_vcis != NULL && vci < weft_world.vcis; vci++)
+        drop_waiting(endpoint->of_vcis[vci]);
     wefti_sends_each(send_lose, endpoint);
 }
 

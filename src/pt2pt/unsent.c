@@ -101,13 +101,21 @@ static const weft_recv_t *recv_at(const weft_link_t *at)
     return WEFT_ELEMENT(at, weft_recv_t, entry.order);
 }
 
-void wefti_unsent_mark(const bool *flag)
+static void mark_in_vci(int vci, const bool *flag)
 {
-    const weft_list_t *order = &wefti_pt2pt.receives.order;
+    const weft_list_t *order = &wefti_pt2pt.vcis[vci].receives.order;
+    bool has_entered = weft_vci_enter(vci);
     for (weft_link_t *at = order->next; at != order; at = at->next) {
         if (is_awaited(recv_at(at), flag))
             mark_sources(&recv_at(at)->args, NULL);
     }
+    weft_vci_leave(vci, has_entered);
+}
+
+void wefti_unsent_mark(const bool *flag)
+{
+    for (int vci = 0; vci < weft_world.vcis; vci++)
+        mark_in_vci(vci, flag);
     wefti_probes_each(mark_sources, NULL);
 }
 
@@ -172,9 +180,9 @@ int wefti_unsent_check(const weft_recv_args_t *args)
 }
 
 /* End the first; false: there is none. */
-static bool end_one(const bool *flag)
+static bool end_one(int vci, const bool *flag)
 {
-    const weft_list_t *order = &wefti_pt2pt.receives.order;
+    const weft_list_t *order = &wefti_pt2pt.vcis[vci].receives.order;
     for (weft_link_t *at = order->next; at != order; at = at->next) {
         weft_recv_t *recv = (weft_recv_t *)recv_at(at);
         int error = is_awaited(recv, flag) ? wefti_unsent_check(&recv->args) : MPI_SUCCESS;
@@ -191,7 +199,11 @@ void wefti_unsent_end(const bool *flag)
 {
     if (!wefti_pt2pt.have_ended)
         return;
-    while (end_one(flag))
-        ;
+    for (int vci = 0; vci < weft_world.vcis; vci++) {
+        bool has_entered = weft_vci_enter(vci);
+        while (end_one(vci, flag))
+            ;
+        weft_vci_leave(vci, has_entered);
+    }
     wefti_probes_wake();
 }

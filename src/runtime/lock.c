@@ -10,6 +10,7 @@
  * each stores its wish, and then looks at the other's. The owner does so without a fence; the
  * other's asymmetric fence stands for both.
  */
+#include "runtime/vci.h"
 #include "runtime/lock.h"
 
 #include "base/clock.h"
@@ -43,44 +44,49 @@ typedef struct lock_owner {
     atomic_bool is_held; /* written by the thread alone */
 } lock_owner_t;
 
-/* What threads look at that want the lock; in one line, which comes with it. */
-static struct {
+typedef struct lock {
+    /* What threads look at that want the lock; in one line, which comes with it. */
     _Alignas(64) pthread_mutex_t mutex;
-    atomic_bool is_taken;    /* the mutex; to be looked at, as a look does not take the line */
-    atomic_int waiting;      /* threads that wait for the lock */
-    atomic_uint turns;       /* how often one of them has got it; written with the lock */
-    atomic_bool waits_awake; /* a thread that wants it looks for a while before it sleeps */
-} lock = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    atomic_bool is_taken; /* the mutex; to be looked at, as a look does not take the line */
+    atomic_int waiting;   /* threads that wait for the lock */
+    atomic_uint turns;    /* how often one of them has got it; written with the lock */
 
-static lock_owner_t reservations[RESERVATIONS];
-static lock_owner_t *_Atomic reserved; /* the present one; written with the mutex; NULL: none */
+    _Alignas(64) lock_owner_t *_Atomic reserved; /* written with the mutex; NULL: for nobody */
+    /* With the lock. */
+    lock_owner_t *held; /* it is held by this; NULL: by the mutex */
+    pthread_t last_taker;
+    unsigned takes, takes_needed;
+    int64_t reserved_ns; /* since when */
+    lock_owner_t reservations[RESERVATIONS];
+} lock_t;
 
-static void give_mutex(void)
+/* The first is the library's, the others those of VCIs. */
+static lock_t locks[WEFT_VCIS] = {
+    [0 ... WEFT_VCIS - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER, .takes_needed = TAKES_LEAST}};
+
+static atomic_bool is_awake; /* a thread that wants a lock looks for a while before it sleeps */
+
+static void give_mutex(lock_t *lock)
 {
-    atomic_store_explicit(&lock.is_taken, false, memory_order_relaxed);
-    pthread_mutex_unlock(&lock.mutex);
+    atomic_store_explicit(&lock->is_taken, false, memory_order_relaxed);
+    pthread_mutex_unlock(&lock->mutex);
 }
 
 /* ---- with the lock ---- */
 
 /* The caller has waited for the lock. */
-static void end_waiting(void)
+static void end_waiting(lock_t *lock)
 {
-    atomic_fetch_sub(&lock.waiting, 1);
-    unsigned turns = atomic_load_explicit(&lock.turns, memory_order_relaxed);
-    atomic_store_explicit(&lock.turns, turns + 1, memory_order_relaxed);
+    atomic_fetch_sub(&lock->waiting, 1);
+    unsigned turns = atomic_load_explicit(&lock->turns, memory_order_relaxed);
+    atomic_store_explicit(&lock->turns, turns + 1, memory_order_relaxed);
 }
 
-static lock_owner_t *held; /* the lock is held by this; NULL: by the mutex */
-static pthread_t last_taker;
-static unsigned takes, takes_needed = TAKES_LEAST;
-static int64_t reserved_ns; /* since when */
-
 /* The caller's own, or a new one; NULL: all are used. */
-static lock_owner_t *own_reservation(void)
+static lock_owner_t *own_reservation(lock_t *lock)
 {
     for (int i = 0; i < RESERVATIONS; i++) {
-        lock_owner_t *own = &reservations[i];
+        lock_owner_t *own = &lock->reservations[i];
         if (!own->is_used) {
             own->is_used = true;
             own->thread = pthread_self();
@@ -92,29 +98,29 @@ static lock_owner_t *own_reservation(void)
 }
 
 /* Reserves the lock, which the caller holds by the mutex, and from then on by the reservation. */
-static void reserve(void)
+static void reserve(lock_t *lock)
 {
-    lock_owner_t *own = weft_asymmetric_fence_open() ? own_reservation() : NULL;
+    lock_owner_t *own = weft_asymmetric_fence_open() ? own_reservation(lock) : NULL;
     if (own == NULL)
         return;
-    held = own;
-    reserved_ns = weft_clock_ns();
+    lock->held = own;
+    lock->reserved_ns = weft_clock_ns();
     atomic_store_explicit(&own->is_held, true, memory_order_relaxed);
-    atomic_store_explicit(&reserved, own, memory_order_release);
-    give_mutex();
+    atomic_store_explicit(&lock->reserved, own, memory_order_release);
+    give_mutex(lock);
 }
 
 /* The caller has taken the mutex, and the lock is not reserved. */
-static void count_take(void)
+static void count_take(lock_t *lock)
 {
-    bool goes_on = takes > 0 && pthread_equal(last_taker, pthread_self()) &&
-                   atomic_load_explicit(&lock.waiting, memory_order_relaxed) == 0;
-    last_taker = pthread_self();
-    takes = goes_on ? takes + 1 : 1;
-    if (takes < takes_needed)
+    bool goes_on = lock->takes > 0 && pthread_equal(lock->last_taker, pthread_self()) &&
+                   atomic_load_explicit(&lock->waiting, memory_order_relaxed) == 0;
+    lock->last_taker = pthread_self();
+    lock->takes = goes_on ? lock->takes + 1 : 1;
+    if (lock->takes < lock->takes_needed)
         return;
-    takes = 0;
-    reserve();
+    lock->takes = 0;
+    reserve(lock);
 }
 
 /* ---- without it ---- */
@@ -143,29 +149,29 @@ static void await_owner(const lock_owner_t *owner)
 }
 
 /* The caller has taken the mutex: now nobody else can make a reservation. */
-static void cancel(const lock_owner_t *owner)
+static void cancel(lock_t *lock, const lock_owner_t *owner)
 {
-    atomic_fetch_add(&lock.waiting, 1);
-    atomic_store(&reserved, NULL);
+    atomic_fetch_add(&lock->waiting, 1);
+    atomic_store(&lock->reserved, NULL);
     fence_owner();
     await_owner(owner);
-    end_waiting();
-    held = NULL;
-    takes = 0;
-    if (weft_clock_ns() - reserved_ns >= LASTING_NS)
-        takes_needed = TAKES_LEAST;
-    else if (takes_needed < TAKES_MOST)
-        takes_needed *= 4;
+    end_waiting(lock);
+    lock->held = NULL;
+    lock->takes = 0;
+    if (weft_clock_ns() - lock->reserved_ns >= LASTING_NS)
+        lock->takes_needed = TAKES_LEAST;
+    else if (lock->takes_needed < TAKES_MOST)
+        lock->takes_needed *= 4;
 }
 
 static bool waits_awake(void)
 {
-    return atomic_load_explicit(&lock.waits_awake, memory_order_relaxed);
+    return atomic_load_explicit(&is_awake, memory_order_relaxed);
 }
 
 /* Most of what is done with the lock takes less time than to put a thread to sleep and to wake it.
  * The looks become rare, since each takes the line from the thread that has the lock. */
-static bool take_awake(void)
+static bool take_awake(lock_t *lock)
 {
     int64_t until_ns = weft_clock_ns() + AWAKE_NS;
     int pauses = 1;
@@ -173,38 +179,38 @@ static bool take_awake(void)
         for (int i = 0; i < pauses; i++)
             weft_cpu_relax();
         pauses = pauses < PAUSES_MOST ? 2 * pauses : PAUSES_MOST;
-        if (!atomic_load_explicit(&lock.is_taken, memory_order_relaxed) &&
-            pthread_mutex_trylock(&lock.mutex) == 0)
+        if (!atomic_load_explicit(&lock->is_taken, memory_order_relaxed) &&
+            pthread_mutex_trylock(&lock->mutex) == 0)
             return true;
     } while (weft_clock_ns() < until_ns);
     return false;
 }
 
-static void take_contended(void)
+static void take_contended(lock_t *lock)
 {
-    atomic_fetch_add(&lock.waiting, 1);
-    if (!waits_awake() || !take_awake())
-        pthread_mutex_lock(&lock.mutex);
-    end_waiting();
+    atomic_fetch_add(&lock->waiting, 1);
+    if (!waits_awake() || !take_awake(lock))
+        pthread_mutex_lock(&lock->mutex);
+    end_waiting(lock);
 }
 
-static void take_mutex(void)
+static void take_mutex(lock_t *lock)
 {
-    if (pthread_mutex_trylock(&lock.mutex) != 0)
-        take_contended();
-    atomic_store_explicit(&lock.is_taken, true, memory_order_relaxed);
+    if (pthread_mutex_trylock(&lock->mutex) != 0)
+        take_contended(lock);
+    atomic_store_explicit(&lock->is_taken, true, memory_order_relaxed);
 }
 
 /* Takes the lock if it is reserved for the caller. A reservation that was cancelled just now, or
  * long ago while this thread did not run, is seen by the second look. */
-static bool take_reserved(void)
+static inline bool take_reserved(lock_t *lock)
 {
-    lock_owner_t *own = atomic_load_explicit(&reserved, memory_order_acquire);
+    lock_owner_t *own = atomic_load_explicit(&lock->reserved, memory_order_acquire);
     if (own == NULL || !pthread_equal(own->thread, pthread_self()))
         return false;
     atomic_store_explicit(&own->is_held, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&reserved, memory_order_acquire) == own)
+    if (atomic_load_explicit(&lock->reserved, memory_order_acquire) == own)
         return true;
     atomic_store_explicit(&own->is_held, false, memory_order_release);
     return false;
@@ -213,46 +219,94 @@ static bool take_reserved(void)
 /* Where ranks outnumber the cores, the thread that is waited for probably needs this one's core. */
 void weft_lock_open(void)
 {
-    atomic_store_explicit(&lock.waits_awake, !weft_world.is_oversubscribed, memory_order_relaxed);
+    atomic_store_explicit(&is_awake, !weft_world.is_oversubscribed, memory_order_relaxed);
 }
 
-void weft_lock_take(void)
+static inline void take(lock_t *lock)
 {
-    if (take_reserved())
+    if (take_reserved(lock))
         return;
-    take_mutex();
-    const lock_owner_t *owner = atomic_load_explicit(&reserved, memory_order_relaxed);
+    take_mutex(lock);
+    const lock_owner_t *owner = atomic_load_explicit(&lock->reserved, memory_order_relaxed);
     if (owner != NULL)
-        cancel(owner);
+        cancel(lock, owner);
     else
-        count_take();
+        count_take(lock);
 }
 
-void weft_lock_give(void)
+/* Takes a lock that nobody holds, and that is not reserved for another thread. */
+static bool try_to_take(lock_t *lock)
 {
-    if (held != NULL)
-        atomic_store_explicit(&held->is_held, false, memory_order_release);
+    if (take_reserved(lock))
+        return true;
+    if (atomic_load_explicit(&lock->reserved, memory_order_relaxed) != NULL ||
+        atomic_load_explicit(&lock->is_taken, memory_order_relaxed) ||
+        pthread_mutex_trylock(&lock->mutex) != 0)
+        return false;
+    atomic_store_explicit(&lock->is_taken, true, memory_order_relaxed);
+    if (atomic_load_explicit(&lock->reserved, memory_order_relaxed) == NULL)
+        return true;
+    give_mutex(lock);
+    return false;
+}
+
+static inline void give(lock_t *lock)
+{
+    if (lock->held != NULL)
+        atomic_store_explicit(&lock->held->is_held, false, memory_order_release);
     else
-        give_mutex();
+        give_mutex(lock);
 }
 
 /* The mutex is not fair: without this the thread that offers it would mostly win it back. */
-static void await_turn(unsigned turns)
+static void await_turn(const lock_t *lock, unsigned turns)
 {
     for (int looks = 0; looks < LOOKS_OFFERED && waits_awake(); looks++) {
-        if (atomic_load_explicit(&lock.turns, memory_order_relaxed) != turns)
+        if (atomic_load_explicit(&lock->turns, memory_order_relaxed) != turns)
             return;
         weft_cpu_relax();
     }
     sched_yield();
 }
 
+/* ---- the library's ---- */
+
+void weft_lock_take(void)
+{
+    take(&locks[0]);
+}
+
+void weft_lock_give(void)
+{
+    give(&locks[0]);
+}
+
 void weft_lock_offer(void)
 {
-    if (atomic_load_explicit(&lock.waiting, memory_order_relaxed) == 0)
+    lock_t *lock = &locks[0];
+    if (atomic_load_explicit(&lock->waiting, memory_order_relaxed) == 0)
         return;
-    unsigned turns = atomic_load_explicit(&lock.turns, memory_order_relaxed);
-    weft_lock_give();
-    await_turn(turns);
-    weft_lock_take();
+    unsigned turns = atomic_load_explicit(&lock->turns, memory_order_relaxed);
+    give(lock);
+    await_turn(lock, turns);
+    take(lock);
+}
+
+/* ---- those of VCIs ---- */
+
+_Thread_local unsigned weft_vcis_held;
+
+void weft_vci_take(int vci)
+{
+    take(&locks[vci]);
+}
+
+bool weft_vci_try(int vci)
+{
+    return try_to_take(&locks[vci]);
+}
+
+void weft_vci_give(int vci)
+{
+    give(&locks[vci]);
 }

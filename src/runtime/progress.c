@@ -82,9 +82,10 @@ static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, spin_limit_beside_others;
 static int yield_limit, yield_limit_contended, quiet_yield_limit, polls_per_yield, test_limit;
-static weft_contention_t contention; /* with the lock */
-static atomic_int waits;             /* threads that wait; written with the lock */
-static int silent;                   /* number of things that are awaited and ring no doorbell */
+static weft_contention_t contention;  /* with the lock */
+static atomic_bool is_short_of_cores; /* what it says, for others */
+static atomic_int waits;              /* threads that wait; written with the lock */
+static int silent;                    /* number of things that are awaited and ring no doorbell */
 static bool must_nap;
 static int pauses_first = 1, pauses_between = 1; /* of weft_progress_looks() */
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
@@ -289,12 +290,26 @@ void weft_progress_give_way(const atomic_ullong *number, unsigned long long awai
     }
 }
 
+bool weft_progress_is_short(void)
+{
+    return atomic_load_explicit(&is_short_of_cores, memory_order_relaxed);
+}
+
+/* To be called when a wait, or some tests, begin. */
+static void count_contention(void)
+{
+    wefti_contention_count(&contention);
+    bool is_short = weft_world.is_oversubscribed || wefti_cores_are_short(&contention);
+    if (weft_progress_is_short() != is_short)
+        atomic_store_explicit(&is_short_of_cores, is_short, memory_order_relaxed);
+}
+
 /* Called once in a while in loops of tests. When oversubscribed it always yields, dear or not,
  * since other ranks need the core. */
 static void yield_between_tests(void)
 {
     static int skipped;
-    wefti_contention_count(&contention);
+    count_contention();
     if (wefti_yields_are_dear(&contention) && !weft_world.is_oversubscribed &&
         ++skipped < DEAR_YIELDS_SKIPPED)
         return;
@@ -389,7 +404,8 @@ static void sleep_on_doorbell(const bool *flag)
     if (in_poll)
         weft_fd_watch_enter(&watch);
     fence_doorbell();
-    if (poll_all(true) > 0 || *flag || (in_poll && !weft_fd_watch_prepare(&watch)))
+    if (poll_all(true) > 0 || __atomic_load_n(flag, __ATOMIC_ACQUIRE) ||
+        (in_poll && !weft_fd_watch_prepare(&watch)))
         stay_awake(how);
     else
         sleep_now(how, &watch);
@@ -494,9 +510,9 @@ int weft_progress_waits(void)
 static void make_rounds_until(const bool *flag, int empty)
 {
     wait_state_t wait = {.flag = flag, .empty = empty};
-    wefti_contention_count(&contention);
+    count_contention();
     count_waits(1);
-    while (!*(const volatile bool *)flag) {
+    while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE)) {
         if (poll_all(false) > 0) {
             wait.empty = 0;
             wait.since_ns = 0;

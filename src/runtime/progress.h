@@ -121,6 +121,9 @@ typedef struct weft_looks {
 
 weft_looks_t weft_progress_looks(void);
 
+/** Are cores short, as far as waits have noticed? Without the library's lock. */
+bool weft_progress_is_short(void);
+
 /** Let other ranks on this core run until *number has come to `awaited`, but for a few turns at
  * most, and not where a turn would be a stranger's. */
 void weft_progress_give_way(const atomic_ullong *number, unsigned long long awaited);

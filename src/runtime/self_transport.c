@@ -4,6 +4,7 @@
  * layers above need no special case for messages of a rank to itself.
  */
 #include "runtime/transport.h"
+#include "runtime/vci.h"
 #include "runtime/world.h"
 #include "mpi.h"
 
@@ -11,7 +12,7 @@
 
 enum { PACKET_MAX = 64 * 1024 };
 
-static weft_endpoint_t self;
+static weft_endpoint_t selves[WEFT_VCIS], *of_vcis[WEFT_VCIS];
 static weft_sink_fn_t sink_of_self;
 static _Alignas(64) char room[PACKET_MAX];
 static bool room_is_used;
@@ -59,6 +60,8 @@ static const weft_link_ops_t self_link = {
     .store = weft_plain_store,
     .commit = self_commit,
     .flush = weft_no_flush,
+    .peek = weft_no_peek,
+    .take = weft_no_take,
     .throttle = self_throttle,
 };
 
@@ -77,17 +80,22 @@ static const weft_remote_ops_t self_remote = {
 
 static int self_open(weft_world_t *world, weft_sink_fn_t sink)
 {
-    self = (weft_endpoint_t){.link = &self_link,
-                             .remote = &self_remote,
-                             .packet_max = PACKET_MAX,
-                             .at_once_max = PACKET_MAX,
-                             .blocking_max = PACKET_MAX,
-                             .eager_max = PACKET_MAX,
-                             .can_read = true,
-                             .is_on_host = true,
-                             .leaving = &world->leaving};
+    for (int vci = 0; vci < WEFT_VCIS; vci++) {
+        of_vcis[vci] = &selves[vci];
+        selves[vci] = (weft_endpoint_t){.link = &self_link,
+                                        .remote = &self_remote,
+                                        .packet_max = PACKET_MAX,
+                                        .at_once_max = PACKET_MAX,
+                                        .blocking_max = PACKET_MAX,
+                                        .eager_max = PACKET_MAX,
+                                        .can_read = true,
+                                        .is_on_host = true,
+                                        .leaving = &world->leaving,
+                                        .vci = vci,
+                                        .of_vcis = of_vcis};
+    }
     sink_of_self = sink;
-    weft_processes.at[weft_processes.self].endpoint = &self;
+    weft_processes.at[weft_processes.self].endpoint = &selves[0];
     return MPI_SUCCESS;
 }
 

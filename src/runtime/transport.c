@@ -11,6 +11,20 @@ void weft_no_flush(weft_endpoint_t *endpoint)
     (void)endpoint;
 }
 
+bool weft_no_peek(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload)
+{
+    (void)endpoint;
+    (void)header;
+    (void)payload;
+    return false;
+}
+
+void weft_no_take(weft_endpoint_t *endpoint, size_t bytes)
+{
+    (void)endpoint;
+    (void)bytes;
+}
+
 void weft_plain_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes)
 {
     (void)endpoint;

@@ -86,7 +86,16 @@ struct weft_endpoint {
     const weft_remote_ops_t *remote;
     /** Where the peer shows its weft_leaving_t; NULL: it has to be asked. */
     const atomic_uint *leaving;
+    /** Of runtime/vci.h: the one that this is in; of the one in VCI 0: those in all VCIs, itself
+     *  first; NULL: there are no others. */
+    int vci;
+    weft_endpoint_t **of_vcis;
 };
+
+static inline weft_endpoint_t *weft_endpoint_of_vci(weft_endpoint_t *endpoint, int vci)
+{
+    return endpoint->of_vcis == NULL ? endpoint : endpoint->of_vcis[vci];
+}
 
 /** Gets every packet that arrives: `payload` is valid during the call only. */
 typedef void (*weft_sink_fn_t)(int source_process, weft_header_t header, const void *payload);
@@ -112,12 +121,20 @@ struct weft_link_ops {
     /** Send packets that are held back, since the program may leave MPI for long. Called only where
      *  the endpoint holds_back. Packets for which there is no room go out in progress. */
     void (*flush)(weft_endpoint_t *endpoint);
+    /** The next packet that has come from the peer, and where its payload lies; false: there is
+     *  none, or it is one that only a round of progress can take. With the lock of the endpoint's
+     *  VCI alone; called where that is not VCI 0. To be followed by `take` where the packet was
+     *  taken: then it is gone. */
+    bool (*peek)(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload);
+    void (*take)(weft_endpoint_t *endpoint, size_t bytes);
     /** Have the peer's is_throttled set, or cleared again; if there is no room to tell the peer,
      *  that happens later, in progress. */
     void (*throttle)(weft_endpoint_t *endpoint, bool is_on);
 };
 
 void weft_no_flush(weft_endpoint_t *endpoint);
+bool weft_no_peek(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload);
+void weft_no_take(weft_endpoint_t *endpoint, size_t bytes);
 void weft_plain_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes);
 
 /** Send what is held back for this peer, if anything can be. */

@@ -2,10 +2,12 @@
 #include "runtime/world.h"
 
 #include "runtime/runtime_events.h"
+#include "base/config.h"
+#include "mpi.h"
 
 #include <stdlib.h>
 
-weft_world_t weft_world = {.fabric = ""};
+weft_world_t weft_world = {.fabric = "", .vcis = 1};
 
 static void see_whether_plain(void)
 {
@@ -23,6 +25,15 @@ void weft_world_set_threaded(bool is_threaded)
 {
     weft_world.is_threaded = weft_world.has_many_callers = is_threaded;
     see_whether_plain();
+}
+
+/* Where messages may be lost, or the library has a thread of its own that goes on with them, all
+ * is done with the library's lock. */
+bool weft_world_wants_vcis(void)
+{
+    return weft_world.thread_level == MPI_THREAD_MULTIPLE && weft_config.VCIS &&
+           !weft_config.RECOVERY && !weft_config.REJOIN && !weft_config.PROGRESS_THREAD &&
+           (weft_config.CHECK & WEFT_CHECK_LEAKS) == 0;
 }
 
 void weft_world_set_locked(void)

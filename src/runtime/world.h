@@ -84,6 +84,7 @@ struct weft_world {
     bool is_oversubscribed;         /* ranks of this host outnumber the cores they may use; */
     int ranks_per_core;             /* by so much, rounded up; 0: not known */
     bool has_asymmetric_fence;      /* of base/futex.h, opened by all ranks of this host */
+    int vcis;                       /* of runtime/vci.h; 1: there is VCI 0 alone */
     atomic_uint *senders_fence;     /* where they share weft_senders_fence; NULL: alone */
     struct weft_doorbell *doorbell; /* where peers wake this process; NULL: nowhere */
     atomic_uint *shown_leaving;     /* where peers see `leaving`; NULL: nowhere */
@@ -134,6 +135,9 @@ void weft_world_set_threaded(bool is_threaded);
 /** Calls take the lock from now on, though one thread alone begins operations. */
 void weft_world_set_locked(void);
 void weft_world_set_watchful(bool is_watchful);
+
+/** May threads of this process use VCIs (runtime/vci.h), if other ranks of the host may? */
+bool weft_world_wants_vcis(void);
 
 /** Do two ranks alone share this host, with a core each? */
 static inline bool weft_world_has_one_pair(void)

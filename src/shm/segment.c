@@ -28,6 +28,7 @@ enum {
     DATA_BYTES_CROWDED = 64 * 1024,
     LARGE_BYTES_MIN = 512 * 1024, /* smaller ones are no faster than the others */
     LARGE_BYTES_MAX = 4 * 1024 * 1024,
+    VCI_DATA_BYTES = 32 * 1024, /* of each data ring of a VCI */
     PATH_BYTES = 320,
 };
 
@@ -48,7 +49,8 @@ static size_t round_up_to_page(size_t bytes, size_t unit)
 
 static size_t segment_block_bytes(int ranks)
 {
-    return round_up_to_page(sizeof(weft_rank_block_t) + ((size_t)ranks + 63) / 64 * 8, 128);
+    return round_up_to_page(sizeof(weft_rank_block_t) + WEFT_VCIS * (((size_t)ranks + 63) / 64) * 8,
+                            128);
 }
 
 static size_t credits_offset(int ranks)
@@ -135,6 +137,41 @@ static size_t shelves_offset(int ranks, size_t data_bytes, size_t large_bytes, s
         walls_offset(ranks, data_bytes, large_bytes) + weft_walls_bytes(ranks, wall_bytes), PAGE);
 }
 
+static size_t vcis_offset(int ranks, size_t data_bytes, size_t large_bytes, size_t wall_bytes)
+{
+    return round_up_to_page(shelves_offset(ranks, data_bytes, large_bytes, wall_bytes) +
+                                weft_shelves_bytes(ranks),
+                            PAGE);
+}
+
+/* A VCI: | credits | slots | data | claims | batons | */
+static size_t vci_slots_offset(int ranks)
+{
+    return round_up_to_page(pairs_of(ranks) * sizeof(weft_credit_t), PAGE);
+}
+
+static size_t vci_data_offset(int ranks)
+{
+    return vci_slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t);
+}
+
+static size_t vci_claims_offset(int ranks)
+{
+    return vci_data_offset(ranks) + pairs_of(ranks) * VCI_DATA_BYTES;
+}
+
+static size_t vci_batons_offset(int ranks)
+{
+    return round_up_to_page(
+        vci_claims_offset(ranks) + pairs_of(ranks) * weft_claims_bytes(VCI_DATA_BYTES), PAGE);
+}
+
+static size_t vci_bytes(int ranks)
+{
+    return round_up_to_page(
+        vci_batons_offset(ranks) + baton_index((size_t)ranks, 0) * WEFT_BATON_SHORT_BYTES, PAGE);
+}
+
 /* The largest power of two up to `most` with which a ring for each pair fits into `bytes`; not less
  * than DATA_BYTES_MIN. */
 static size_t ring_bytes_for(int ranks, size_t bytes, size_t most)
@@ -186,8 +223,8 @@ static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
         return -1;
     *data_bytes = data_bytes_for(ranks);
     out->bytes =
-        shelves_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks)) +
-        weft_shelves_bytes(ranks);
+        vcis_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks)) +
+        (WEFT_VCIS - 1) * vci_bytes(ranks);
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
@@ -344,6 +381,7 @@ static void show_self(const weft_segment_t *segment, int local_rank)
     block->cpus = weft_cpus_allowed();
     block->cpu_quota = weft_cpu_quota();
     block->has_asymmetric_fence = weft_asymmetric_fence_open();
+    block->wants_vcis = weft_world_wants_vcis();
     block->pid_namespace = pid_namespace();
     block->pid = getpid();
     block->probe_address = (uint64_t)(uintptr_t)&probe;
@@ -400,6 +438,49 @@ void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *
         cores = quota;
     world->is_oversubscribed = world->is_oversubscribed || segment->ranks > cores;
     world->ranks_per_core = (segment->ranks + cores - 1) / cores;
+}
+
+int weft_segment_vcis(const weft_segment_t *segment)
+{
+    bool want_all = !segment->is_file;
+    for (int i = 0; i < segment->ranks; i++)
+        want_all = want_all && weft_segment_block(segment, i)->wants_vcis;
+    return want_all ? WEFT_VCIS : 1;
+}
+
+static char *vci_memory(const weft_segment_t *segment, int vci)
+{
+    const weft_segment_header_t *header = segment->header;
+    size_t vcis = vcis_offset(segment->ranks, header->data_bytes, header->large_bytes,
+                              header->wall_ring_bytes);
+    return (char *)segment->header + vcis + (size_t)(vci - 1) * vci_bytes(segment->ranks);
+}
+
+weft_slots_pair_t weft_segment_vci_slots(const weft_segment_t *segment, int vci, int rank, int peer)
+{
+    char *base = vci_memory(segment, vci);
+    size_t ranks = (size_t)segment->ranks, own = (size_t)rank, other = (size_t)peer;
+    weft_slot_t *slots = (weft_slot_t *)(void *)(base + vci_slots_offset(segment->ranks));
+    char *baton =
+        base + vci_batons_offset(segment->ranks) + baton_index(own, other) * WEFT_BATON_SHORT_BYTES;
+    return (weft_slots_pair_t){.to = slots + (other * ranks + own) * WEFT_SLOTS,
+                               .from = slots + (own * ranks + other) * WEFT_SLOTS,
+                               .baton = (weft_slot_t *)(void *)baton,
+                               .baton_room = weft_baton_room(WEFT_BATON_SHORT_BYTES)};
+}
+
+weft_channel_t weft_segment_vci_channel(const weft_segment_t *segment, int vci, int receiver,
+                                        int sender)
+{
+    char *base = vci_memory(segment, vci);
+    int ranks = segment->ranks;
+    size_t pair = (size_t)receiver * (size_t)ranks + (size_t)sender;
+    return (weft_channel_t){
+        .credit = (weft_credit_t *)(void *)base + pair,
+        .data = base + vci_data_offset(ranks) + pair * VCI_DATA_BYTES,
+        .claims = base + vci_claims_offset(ranks) + pair * weft_claims_bytes(VCI_DATA_BYTES),
+        .units = VCI_DATA_BYTES / WEFT_DATA_UNIT,
+    };
 }
 
 weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, int peer)

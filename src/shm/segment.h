@@ -3,11 +3,12 @@
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
  *   | header | rank blocks [n] | credits | copy jobs | slots | data | batons | large rings | boards
- *   | walls | shelves
+ *   | walls | shelves | VCIs
  *
  * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender], and there is a
  * baton for each pair. Large rings, the boards of runtime/meeting.h, the walls of
- * runtime/wall_place.h and the shelves of runtime/shelf.h exist in a memfd only.
+ * runtime/wall_place.h, the shelves of runtime/shelf.h and all VCIs but the first (VCIs.h) exist in
+ * a memfd only. A VCI has credits, slots, data and batons of its own.
  *
  * The segment is sparse: a page costs memory only when a pair of ranks uses it. By default it is a
  * memfd that the others open through /proc, so the size of /dev/shm does not matter and no name can
@@ -19,6 +20,7 @@
 
 #include "runtime/fd_mail.h"
 #include "runtime/host_devices.h"
+#include "runtime/vci.h"
 #include "runtime/progress.h"
 #include "runtime/world.h"
 #include "shm/channel.h"
@@ -49,13 +51,15 @@ typedef struct weft_rank_block {
     weft_cpus_t cpus;          /* that the rank may run on */
     int cpu_quota;             /* processors that its control group grants */
     bool has_asymmetric_fence; /* the rank can make one, and is reached by those of others */
+    bool wants_vcis;           /* its threads may use VCIs */
     ino_t pid_namespace;       /* in which `pid` is valid; 0: not known */
     pid_t pid;
-    atomic_int processor;                  /* weft_spread_place.processor */
-    atomic_uint leaving;                   /* weft_world.shown_leaving */
-    uint64_t probe_address;                /* of a word that holds `token + local rank` */
-    weft_fd_box_t fd_box;                  /* weft_fd_place.box */
-    _Alignas(64) atomic_ullong contacts[]; /* [(n + 63) / 64] senders that have begun to send */
+    atomic_int processor;   /* weft_spread_place.processor */
+    atomic_uint leaving;    /* weft_world.shown_leaving */
+    uint64_t probe_address; /* of a word that holds `token + local rank` */
+    weft_fd_box_t fd_box;   /* weft_fd_place.box */
+    /* [WEFT_VCIS][(n + 63) / 64] senders that have begun to send in the VCI */
+    _Alignas(64) atomic_ullong contacts[];
 } weft_rank_block_t;
 
 typedef struct weft_segment {
@@ -77,9 +81,17 @@ void weft_segment_close(weft_segment_t *segment);
  * is_oversubscribed. */
 void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *world);
 
+/** How many VCIs there are: WEFT_VCIS, if all ranks want them and the segment has them, else 1. */
+int weft_segment_vcis(const weft_segment_t *segment);
+
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank);
 weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, int peer);
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
+/** The same of another VCI than VCI 0. */
+weft_slots_pair_t weft_segment_vci_slots(const weft_segment_t *segment, int vci, int rank,
+                                         int peer);
+weft_channel_t weft_segment_vci_channel(const weft_segment_t *segment, int vci, int receiver,
+                                        int sender);
 /** Memory of weft_boards_bytes(), zeros at first; NULL: the segment has none. */
 void *weft_segment_boards(const weft_segment_t *segment);
 /** The memory of walls, weft_walls_bytes(), zeros at first; NULL: the segment has none. */

@@ -27,20 +27,21 @@ enum {
     /* Long packets that do without a large ring where longer messages are read: it takes 2 ms to
      * make it ready, and some of such messages go through a ring when a receiver is late. */
     LONG_PACKETS_FEW = 128,
-    BATCH = 32, /* packets taken from one peer before the others get their turn */
+    SKIPPED_MOST = 1000, /* polls, which take some 50 us, without a VCI that others use */
+    BATCH = 32,          /* packets taken from one peer before the others get their turn */
 };
 
 weft_shm_t wefti_shm;
 
-_Static_assert(sizeof(wefti_shm.known_contacts) * 8 == 4096, "room for 4096 ranks a host");
+_Static_assert(sizeof(wefti_shm.vcis[0].known_contacts) * 8 == 4096, "room for 4096 ranks a host");
 
 /* ---- sending ---- */
 
 void wefti_shm_make_contact(weft_shm_peer_t *peer)
 {
+    int word = peer->endpoint.vci * wefti_shm.contact_words + wefti_shm.local_rank / 64;
     peer->is_contacted = true;
-    atomic_fetch_or(&peer->block->contacts[wefti_shm.local_rank / 64],
-                    1ULL << (wefti_shm.local_rank % 64));
+    atomic_fetch_or(&peer->block->contacts[word], 1ULL << (wefti_shm.local_rank % 64));
 }
 
 static inline void call_peer(weft_shm_peer_t *peer)
@@ -118,22 +119,20 @@ static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
 
 /* ---- receiving ---- */
 
-static void add_contacts(int word, uint64_t fresh)
+static void add_contacts(weft_shm_vci_t *vci, int word, uint64_t fresh)
 {
-    wefti_shm.known_contacts[word] |= fresh;
+    vci->known_contacts[word] |= fresh;
     for (; fresh != 0; fresh &= fresh - 1)
-        wefti_shm.busy[wefti_shm.busy_count++] =
-            &wefti_shm.peers[word * 64 + __builtin_ctzll(fresh)];
+        vci->busy[vci->busy_count++] = &vci->peers[word * 64 + __builtin_ctzll(fresh)];
 }
 
-static inline void look_for_contacts(void)
+static inline void look_for_contacts(weft_shm_vci_t *vci)
 {
     for (int word = 0; word < wefti_shm.contact_words; word++) {
-        uint64_t contacts =
-            atomic_load_explicit(&wefti_shm.own->contacts[word], memory_order_acquire);
-        uint64_t fresh = contacts & ~wefti_shm.known_contacts[word];
+        uint64_t contacts = atomic_load_explicit(&vci->contacts[word], memory_order_acquire);
+        uint64_t fresh = contacts & ~vci->known_contacts[word];
         if (__builtin_expect(fresh != 0, 0))
-            add_contacts(word, fresh);
+            add_contacts(vci, word, fresh);
     }
 }
 
@@ -203,13 +202,12 @@ static int await_reader(weft_shm_peer_t *peer)
     return weft_shared_copy_help(peer->offers, peer->block->pid);
 }
 
-static int shm_progress(bool everything)
+static inline int poll_vci(weft_shm_vci_t *vci)
 {
-    (void)everything;
     int taken = 0;
-    look_for_contacts();
-    for (int i = 0; i < wefti_shm.busy_count; i++) {
-        weft_shm_peer_t *peer = wefti_shm.busy[i];
+    look_for_contacts(vci);
+    for (int i = 0; i < vci->busy_count; i++) {
+        weft_shm_peer_t *peer = vci->busy[i];
         taken += drain_channel(peer);
         if (__builtin_expect(peer->endpoint.asked > 0, 0))
             taken += await_reader(peer);
@@ -218,6 +216,50 @@ static int shm_progress(bool everything)
             wefti_shm_end_mutual_run(peer);
     }
     return taken;
+}
+
+static bool has_contacts(const weft_shm_vci_t *vci)
+{
+    bool has_any = false;
+    for (int word = 0; word < wefti_shm.contact_words; word++)
+        has_any |= atomic_load_explicit(&vci->contacts[word], memory_order_relaxed) != 0;
+    return has_any;
+}
+
+/* A VCI that another thread uses is left to that: but not for ever, as it may leave MPI, and not
+ * before a sleep. */
+static int poll_other_vci(int number, bool everything)
+{
+    weft_shm_vci_t *vci = &wefti_shm.vcis[number];
+    if (!has_contacts(vci))
+        return 0;
+    bool must_enter = everything || vci->skipped == SKIPPED_MOST;
+    bool has_entered = must_enter ? weft_vci_enter(number) : weft_vci_enter_free(number);
+    vci->skipped = has_entered ? 0 : vci->skipped + 1;
+    int taken = has_entered ? poll_vci(vci) : 0;
+    weft_vci_leave(number, has_entered);
+    return taken;
+}
+
+static int shm_progress(bool everything)
+{
+    int taken = poll_vci(&wefti_shm.vcis[0]);
+    for (int vci = 1; vci < weft_world.vcis; vci++)
+        taken += poll_other_vci(vci, everything);
+    return taken;
+}
+
+/* Packets that are measured, or have claims, are left to a round of progress. */
+static bool shm_peek(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload)
+{
+    weft_channel_in_t *in = &((weft_shm_peer_t *)endpoint)->in;
+    return weft_channel_peek(in, header, payload) && !in->is_measured && !in->is_claimed;
+}
+
+static void shm_take(weft_endpoint_t *endpoint, size_t bytes)
+{
+    if (weft_channel_take(&((weft_shm_peer_t *)endpoint)->in, bytes))
+        weft_doorbell_ring(endpoint->slots.doorbell);
 }
 
 static weft_traffic_t shm_traffic = {.name = "shm"};
@@ -229,6 +271,8 @@ static const weft_link_ops_t shm_link = {
     .store = shm_store,
     .commit = shm_commit,
     .flush = weft_no_flush,
+    .peek = shm_peek,
+    .take = shm_take,
     .throttle = shm_throttle,
 };
 
@@ -302,6 +346,69 @@ static void open_peer(int local_rank, int process, bool can_read)
     wefti_shm_open_short(peer);
 }
 
+/* Short messages go by a VCI, longer ones are announced there. It has no large ring, and no stores
+ * or baton that would have to be measured. */
+static void open_peer_in_vci(int number, int local_rank)
+{
+    weft_shm_vci_t *vci = &wefti_shm.vcis[number];
+    weft_shm_peer_t *first = &wefti_shm.peers[local_rank], *peer = &vci->peers[local_rank];
+    weft_endpoint_t *endpoint = &peer->endpoint;
+    weft_channel_t out =
+        weft_segment_vci_channel(&wefti_shm.segment, number, local_rank, wefti_shm.local_rank);
+    weft_channel_t in =
+        weft_segment_vci_channel(&wefti_shm.segment, number, wefti_shm.local_rank, local_rank);
+    size_t packet_max = (size_t)out.units * WEFT_DATA_UNIT / WEFT_CREDIT_SHARE;
+    size_t eager_max = weft_least(weft_least(packet_max, ANSWER_MAX), weft_config.EAGER_MAX);
+    peer->block = first->block;
+    peer->process = first->process;
+    peer->is_enlarged = true;
+    peer->answer_max = peer->unasked_max = eager_max;
+    *endpoint = (weft_endpoint_t){.link = &shm_link,
+                                  .remote = &weft_no_remote,
+                                  .packet_max = packet_max,
+                                  .at_once_max = eager_max,
+                                  .blocking_max = eager_max,
+                                  .eager_max = eager_max,
+                                  .is_on_host = true,
+                                  .leaving = first->endpoint.leaving,
+                                  .vci = number};
+    weft_slots_open(
+        &endpoint->slots,
+        weft_segment_vci_slots(&wefti_shm.segment, number, wefti_shm.local_rank, local_rank),
+        wefti_shm.local_rank > local_rank, &peer->block->doorbell);
+    weft_channel_out_init(&peer->out, &out, &endpoint->slots, &endpoint->is_throttled);
+    weft_channel_in_init(&peer->in, &in, &endpoint->slots);
+    first->of_vcis[number] = endpoint;
+    first->endpoint.of_vcis = first->of_vcis;
+}
+
+static int alloc_vci(int number, int ranks)
+{
+    weft_shm_vci_t *vci = &wefti_shm.vcis[number];
+    vci->peers = weft_alloc_zeroed((size_t)ranks, sizeof(*vci->peers));
+    vci->busy = weft_alloc_array((size_t)ranks, sizeof(*vci->busy));
+    vci->contacts = wefti_shm.own->contacts + number * wefti_shm.contact_words;
+    return vci->peers != NULL && vci->busy != NULL
+               ? MPI_SUCCESS
+               : weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", ranks);
+}
+
+/* The VCIs behind the first. */
+static int open_vcis(weft_world_t *world)
+{
+    world->vcis = weft_segment_vcis(&wefti_shm.segment);
+    for (int vci = 1; vci < world->vcis; vci++) {
+        int err = alloc_vci(vci, world->local_size);
+        if (err != MPI_SUCCESS)
+            return err;
+        for (int i = 0; i < world->local_size; i++)
+            open_peer_in_vci(vci, i);
+    }
+    for (int i = 0; i < world->local_size; i++)
+        wefti_shm.peers[i].of_vcis[0] = &wefti_shm.peers[i].endpoint;
+    return MPI_SUCCESS;
+}
+
 static int pid_of_peer(int local_rank)
 {
     return shares_pids(local_rank) ? (int)weft_segment_block(&wefti_shm.segment, local_rank)->pid
@@ -312,13 +419,9 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
 {
     if (world->local_size == 1)
         return MPI_ERR_UNSUPPORTED_OPERATION;
-    if ((size_t)world->local_size > sizeof(wefti_shm.known_contacts) * 8)
+    if ((size_t)world->local_size > sizeof(wefti_shm.vcis[0].known_contacts) * 8)
         return weft_fail(MPI_ERR_OTHER, "%d ranks on one host; at most 4096 are supported",
                          world->local_size);
-    wefti_shm.peers = weft_alloc_zeroed((size_t)world->local_size, sizeof(*wefti_shm.peers));
-    wefti_shm.busy = weft_alloc_array((size_t)world->local_size, sizeof(*wefti_shm.busy));
-    if (wefti_shm.peers == NULL || wefti_shm.busy == NULL)
-        return weft_fail(MPI_ERR_NO_MEM, "no memory for %d peers", world->local_size);
     if (strcmp(weft_config.CMA, "no") != 0)
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* else yama forbids reading */
     int err = weft_segment_open(world, &wefti_shm.segment);
@@ -328,6 +431,10 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     wefti_shm.local_rank = world->local_rank;
     wefti_shm.own = weft_segment_block(&wefti_shm.segment, world->local_rank);
     wefti_shm.contact_words = (world->local_size + 63) / 64;
+    err = alloc_vci(0, world->local_size);
+    if (err != MPI_SUCCESS)
+        return err;
+    wefti_shm.peers = wefti_shm.vcis[0].peers;
     weft_mutual_open(&wefti_shm.mutual_choice);
     weft_short_open(&wefti_shm.short_choice);
     if (is_reading_best()) {
@@ -352,7 +459,8 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     world->doorbell = &wefti_shm.own->doorbell;
     world->shown_leaving = &wefti_shm.own->leaving;
     wefti_places_open(&wefti_shm.segment, world->local_rank);
-    return weft_progress_add(shm_progress);
+    err = open_vcis(world);
+    return err == MPI_SUCCESS ? weft_progress_add(shm_progress) : err;
 }
 
 static void shm_describe(weft_rank_report_t *report)
@@ -401,8 +509,10 @@ static void shm_close(void)
     weft_world.pid_of = NULL;
     weft_world.noted = weft_world.shown_leaving = NULL;
     weft_segment_close(&wefti_shm.segment);
-    weft_free(wefti_shm.peers);
-    weft_free(wefti_shm.busy);
+    for (int vci = 0; vci < WEFT_VCIS; vci++) {
+        weft_free(wefti_shm.vcis[vci].peers);
+        weft_free(wefti_shm.vcis[vci].busy);
+    }
     memset(&wefti_shm, 0, sizeof(wefti_shm));
 }
 

@@ -40,14 +40,24 @@ typedef struct weft_shm_peer {
     weft_short_wait_t short_sends;                  /* to it */
     weft_short_try_t short_tries[WEFT_SHORT_SIZES]; /* of them */
     weft_mutual_path_t mutual;                      /* the leader's */
+    weft_endpoint_t *of_vcis[WEFT_VCIS];            /* endpoint.of_vcis, of a peer in VCI 0 */
 } weft_shm_peer_t;
+
+/* The peers in a VCI, each [local size]; of other VCIs than the first with its lock. */
+typedef struct weft_shm_vci {
+    weft_shm_peer_t *peers;
+    weft_shm_peer_t **busy; /* those that have sent us something, in that order */
+    int busy_count;
+    const atomic_ullong *contacts; /* of this rank */
+    uint64_t known_contacts[64];   /* senders in `busy`, a bit each */
+    unsigned skipped;              /* polls in a row; with the library's lock */
+} weft_shm_vci_t;
 
 typedef struct weft_shm {
     weft_segment_t segment;
     weft_sink_fn_t sink;
-    weft_shm_peer_t *peers; /* [local size] */
-    weft_shm_peer_t **busy; /* [local size] those that have sent us something, in that order */
-    int busy_count;
+    weft_shm_vci_t vcis[WEFT_VCIS];
+    weft_shm_peer_t *peers; /* in VCI 0 */
     weft_rank_block_t *own;
     int local_rank, contact_words;
     enum { LARGE_READ, LARGE_STREAM, LARGE_LEARNT } large_path; /* of large messages */
@@ -55,7 +65,6 @@ typedef struct weft_shm {
     weft_path_choice_t choice;
     weft_mutual_choice_t mutual_choice;
     weft_short_choice_t short_choice;
-    uint64_t known_contacts[64]; /* senders in `busy`, a bit each */
 } weft_shm_t;
 
 extern WEFT_OWN_SYMBOL weft_shm_t wefti_shm;

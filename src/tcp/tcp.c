@@ -54,6 +54,8 @@ static const weft_link_ops_t tcp_link = {
     .store = weft_plain_store,
     .commit = wefti_tcp_commit,
     .flush = wefti_tcp_flush,
+    .peek = weft_no_peek,
+    .take = weft_no_take,
     .throttle = wefti_tcp_throttle,
 };
 

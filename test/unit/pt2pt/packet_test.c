@@ -139,6 +139,8 @@ static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .store = weft_plain_store,
                                           .commit = fake_commit,
                                           .flush = weft_no_flush,
+                                          .peek = weft_no_peek,
+                                          .take = weft_no_take,
                                           .throttle = fake_throttle};
 
 static bool fake_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)

@@ -2,6 +2,7 @@
 /* The lock lets one thread in at a time, while it is reserved for one, and when others cancel that.
  */
 #include "runtime/lock.h"
+#include "runtime/vci.h"
 
 #include "base/futex.h"
 
@@ -204,6 +205,59 @@ static void threads_that_come_and_go(void **state)
     assert_int_equal(entries, 200L * FEW);
 }
 
+static void *try_vci(void *has_taken)
+{
+    *(bool *)has_taken = weft_vci_try(1);
+    if (*(bool *)has_taken)
+        weft_vci_give(1);
+    return NULL;
+}
+
+static bool can_another_take(void)
+{
+    bool has_taken;
+    in_thread(try_vci, &has_taken);
+    return has_taken;
+}
+
+static void *take_vci(void *unused)
+{
+    weft_vci_take(1);
+    weft_vci_give(1);
+    return unused;
+}
+
+/* Who only tries leaves a VCI to the thread that has it, or that uses it all the time. */
+static void a_vci_is_left_to_its_user(void **state)
+{
+    (void)state;
+    weft_vci_take(1);
+    assert_false(can_another_take());
+    weft_vci_give(1);
+    assert_true(can_another_take());
+    for (int i = 0; i < MANY; i++)
+        take_vci(NULL);
+    assert_int_equal(can_another_take(), !weft_asymmetric_fence_open());
+    assert_true(weft_vci_try(1));
+    weft_vci_give(1);
+    in_thread(take_vci, NULL);
+    assert_true(can_another_take());
+}
+
+static void a_vci_is_entered_once(void **state)
+{
+    (void)state;
+    assert_false(weft_vci_enter(0));
+    assert_true(weft_vci_enter(1));
+    assert_true(weft_vci_enter(2));
+    assert_false(weft_vci_enter(1));
+    assert_false(can_another_take());
+    weft_vci_leave(1, true);
+    assert_true(can_another_take());
+    assert_false(weft_vci_enter(2));
+    weft_vci_leave(2, true);
+}
+
 /* Threads that wait do so awake, or asleep. */
 static int with_cores(void **unused)
 {
@@ -228,7 +282,9 @@ int main(void)
                                        cmocka_unit_test(an_offer_lets_others_in),
                                        cmocka_unit_test(many_threads),
                                        cmocka_unit_test(an_owner_with_slow_stores),
-                                       cmocka_unit_test(threads_that_come_and_go)};
+                                       cmocka_unit_test(threads_that_come_and_go),
+                                       cmocka_unit_test(a_vci_is_left_to_its_user),
+                                       cmocka_unit_test(a_vci_is_entered_once)};
     const struct CMUnitTest waits[] = {cmocka_unit_test(an_offer_lets_others_in),
                                        cmocka_unit_test(many_threads)};
     return cmocka_run_group_tests(tests, with_cores, NULL) +
