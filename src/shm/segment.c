@@ -40,6 +40,7 @@ typedef struct invitation {
     uint64_t bytes;
     char path[PATH_BYTES];
     bool has_name; /* the last rank that attaches removes it */
+    bool has_vcis; /* it has room for them */
 } invitation_t;
 
 static size_t round_up_to_page(size_t bytes, size_t unit)
@@ -223,14 +224,17 @@ static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
         return -1;
     *data_bytes = data_bytes_for(ranks);
     out->bytes =
-        vcis_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks)) +
-        (WEFT_VCIS - 1) * vci_bytes(ranks);
+        vcis_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks));
+    bool wants_vcis = weft_world_wants_vcis();
+    if (wants_vcis)
+        out->bytes += (WEFT_VCIS - 1) * vci_bytes(ranks);
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
     }
     snprintf(out->path, sizeof(out->path), "/proc/%d/fd/%d", (int)getpid(), fd);
     out->has_name = false;
+    out->has_vcis = wants_vcis;
     return fd;
 }
 
@@ -398,6 +402,7 @@ int weft_segment_open(const weft_world_t *world, weft_segment_t *out)
     out->ranks = world->local_size;
     out->block_bytes = segment_block_bytes(world->local_size);
     out->is_file = invitation.has_name;
+    out->has_vcis = invitation.has_vcis;
     out->wanted_data_bytes = (uint32_t)data_bytes_for(world->local_size);
     show_self(out, world->local_rank);
     await_all(out->header, out->ranks, &invitation);
@@ -442,7 +447,7 @@ void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *
 
 int weft_segment_vcis(const weft_segment_t *segment)
 {
-    bool want_all = !segment->is_file;
+    bool want_all = segment->has_vcis;
     for (int i = 0; i < segment->ranks; i++)
         want_all = want_all && weft_segment_block(segment, i)->wants_vcis;
     return want_all ? WEFT_VCIS : 1;

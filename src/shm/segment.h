@@ -68,6 +68,7 @@ typedef struct weft_segment {
     int ranks;
     size_t block_bytes;
     bool is_file;               /* in /dev/shm */
+    bool has_vcis;              /* it has room for them, as local rank 0 wants them */
     uint32_t wanted_data_bytes; /* of each data ring, if there had been room */
 } weft_segment_t;
 
