@@ -266,7 +266,7 @@ int main(int argc, char **argv)
         .has_threads = true,
         .min_ranks = chosen == WITHIN || chosen == SELF ? 1 : 2,
         .iterations = is_rate          ? 200
-                      : chosen == SELF ? 50000
+                      : chosen == SELF ? 500000
                                        : 2000,
         .large_iterations = is_rate ? 50 : 500,
         .prepare = prepare,
