@@ -24,11 +24,6 @@ static inline int weft_check_request_or_null(MPI_Request handle, weft_request_t 
 /** `name` is what messages call the array. */
 int weft_check_requests(int count, const MPI_Request handles[], const char *name);
 
-static inline MPI_Status *weft_status_at(MPI_Status statuses[], int i)
-{
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-}
-
 /** Wait for the first requests, as far as the locks of VCIs are enough (pt2pt/vci_dense.h), and set
  *  their statuses, with MPI_ERROR; how many. `handles` may be NULL. */
 int weft_wait_by_vcis(int count, MPI_Request handles[], MPI_Status statuses[]);

@@ -62,6 +62,12 @@ static inline MPI_Status weft_status_proc_null(void)
         .MPI_SOURCE = MPI_PROC_NULL, .MPI_TAG = MPI_ANY_TAG, .MPI_ERROR = MPI_SUCCESS};
 }
 
+/** The status of request `i` of several. */
+static inline MPI_Status *weft_status_at(MPI_Status statuses[], int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
 /** Set MPI_ERROR of a status of the user, unless it is MPI_STATUS_IGNORE. */
 static inline void weft_status_note_error(MPI_Status *user, int error)
 {

@@ -97,9 +97,9 @@ typedef struct weft_matching {
     /* Receives of the short way that are over. What all of these have in common is still set, so
      * the next one takes few steps. */
     weft_recv_t *prepared;
-    weft_message_t *spares; /* for messages that come by the VCI's lock alone (VCI.c) */
+    weft_message_t *spares; /* for messages that come by the VCI's lock alone (vci_dense.c) */
     uint64_t arrivals;      /* of those */
-    unsigned ends;          /* for messages, by that lock alone */
+    unsigned ends;          /* how often requests were looked at by that lock alone */
     bool is_open;           /* threads may use the VCI with its lock alone */
 } weft_matching_t;
 
@@ -187,9 +187,7 @@ static inline weft_split_t *wefti_split_from(weft_endpoint_t *endpoint)
 static inline weft_endpoint_t *wefti_message_endpoint(const weft_send_args_t *args)
 {
     weft_endpoint_t *endpoint = weft_comm_endpoint(args->comm, args->dest);
-    int vci = weft_vci_of(args->context);
-    return __builtin_expect(vci == 0 || endpoint == NULL, 1) ? endpoint
-                                                             : weft_endpoint_of_vci(endpoint, vci);
+    return endpoint == NULL ? NULL : weft_endpoint_of_vci(endpoint, weft_vci_of(args->context));
 }
 
 /** Where the first byte of data is. Added as integers, since the buffer may be MPI_BOTTOM. */
@@ -433,13 +431,18 @@ static inline void wefti_recv_release_comm(weft_recv_t *recv)
     weft_vci_leave(vci, has_entered);
 }
 
+/** A receive of the short way is prepared for the next message of its VCI. */
+static inline void wefti_recv_prepared(weft_matching_t *vci, weft_recv_t *recv)
+{
+    recv->next_prepared = vci->prepared;
+    vci->prepared = recv;
+}
+
 /** Give back a receive of the short way that has ended well, and is marked as freed. */
 static inline void wefti_dense_recv_give(weft_recv_t *recv)
 {
-    weft_matching_t *vci = wefti_matching(recv->args.context);
     wefti_recv_release_comm(recv);
-    recv->next_prepared = vci->prepared;
-    vci->prepared = recv;
+    wefti_recv_prepared(wefti_matching(recv->args.context), recv);
 }
 
 /** Give back a message that is a spare one of its VCI. */

@@ -82,24 +82,29 @@ static unsigned long long count_of_comm(const weft_match_queue_t *queue, const w
     return count;
 }
 
+/* `queue`: which one of a weft_matching_t. */
+static unsigned long long count_in_vcis(size_t queue, const weft_comm_t *comm)
+{
+    unsigned long long count = 0;
+    for (int vci = 0; vci < weft_world.vcis; vci++) {
+        const char *at = (const char *)&wefti_pt2pt.vcis[vci] + queue;
+        bool has_entered = weft_vci_enter(vci);
+        count += count_of_comm((const weft_match_queue_t *)(const void *)at, comm);
+        weft_vci_leave(vci, has_entered);
+    }
+    return count;
+}
+
 static void read_comm_messages(const weft_pvar_t *pvar, const void *object, weft_value_t *out)
 {
     (void)pvar;
-    int vci = weft_vci_of(((const weft_comm_t *)object)->context);
-    bool has_entered = weft_vci_enter(vci);
-    out->count = count_of_comm(&wefti_pt2pt.vcis[vci].messages, object) +
-                 (vci == 0 ? 0 : count_of_comm(&wefti_pt2pt.vcis[0].messages, object));
-    weft_vci_leave(vci, has_entered);
+    out->count = count_in_vcis(offsetof(weft_matching_t, messages), object);
 }
 
 static void read_comm_receives(const weft_pvar_t *pvar, const void *object, weft_value_t *out)
 {
     (void)pvar;
-    int vci = weft_vci_of(((const weft_comm_t *)object)->context);
-    bool has_entered = weft_vci_enter(vci);
-    out->count = count_of_comm(&wefti_pt2pt.vcis[vci].receives, object) +
-                 (vci == 0 ? 0 : count_of_comm(&wefti_pt2pt.vcis[0].receives, object));
-    weft_vci_leave(vci, has_entered);
+    out->count = count_in_vcis(offsetof(weft_matching_t, receives), object);
 }
 
 static int peers_of_comm(const void *object)

@@ -234,8 +234,7 @@ static void prepare_some(weft_matching_t *vci)
         recv->args = (weft_recv_args_t){.type = weft_type_of(MPI_BYTE)};
         recv->device = NULL;
         recv->peer = MPI_PROC_NULL;
-        recv->next_prepared = vci->prepared;
-        vci->prepared = recv;
+        wefti_recv_prepared(vci, recv);
     }
 }
 

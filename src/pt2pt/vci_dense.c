@@ -340,8 +340,7 @@ static bool collect(weft_matching_t *at, weft_recv_t *recv, MPI_Status *status)
         return false;
     weft_status_copy(status, &request->status);
     request->object.kind = WEFT_FREED;
-    recv->next_prepared = at->prepared;
-    at->prepared = recv;
+    wefti_recv_prepared(at, recv);
     return true;
 }
 
@@ -374,11 +373,6 @@ static int vci_of_request(const weft_request_t *request)
                : wefti_sent_vci(request);
 }
 
-static MPI_Status *status_at(MPI_Status statuses[], int i)
-{
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
-}
-
 /* Ends the first requests that are of one VCI; how many. *seen: of the one behind them. */
 static int end_some(int count, MPI_Request handles[], MPI_Status statuses[], bool waits,
                     weft_vci_look_t *seen)
@@ -394,8 +388,8 @@ static int end_some(int count, MPI_Request handles[], MPI_Status statuses[], boo
         if (vci_of_request(request) != vci)
             break;
         *seen = request->ops == &wefti_dense_recv_ops
-                    ? end_recv(at, (weft_recv_t *)request, waits, status_at(statuses, i))
-                    : end_sent(request, status_at(statuses, i));
+                    ? end_recv(at, (weft_recv_t *)request, waits, weft_status_at(statuses, i))
+                    : end_sent(request, weft_status_at(statuses, i));
         if (*seen != WEFT_VCI_OVER)
             break;
         handles[i] = MPI_REQUEST_NULL;
@@ -433,7 +427,7 @@ int weft_vci_wait(int count, MPI_Request handles[], MPI_Status statuses[])
     int ended = 0;
     while (ended < count && seen != WEFT_VCI_NEEDS_ALL) {
         int more =
-            end_some(count - ended, &handles[ended], status_at(statuses, ended), true, &seen);
+            end_some(count - ended, &handles[ended], weft_status_at(statuses, ended), true, &seen);
         ended += more;
         if (seen != WEFT_VCI_MAY_COME)
             continue;
