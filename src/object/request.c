@@ -38,9 +38,16 @@ void weft_request_inherit_error(weft_request_t *request, weft_request_t *part)
     part->why = NULL;
 }
 
+/* Who changes a request that is under way enters this: another thread may be about to complete it
+ * there. */
+static int vci_of(const weft_request_t *request)
+{
+    return request->comm == NULL ? 0 : weft_vci_of(request->comm->context);
+}
+
 void weft_request_detach(weft_request_t *request)
 {
-    int vci = request->comm == NULL ? 0 : weft_vci_of(request->comm->context);
+    int vci = vci_of(request);
     bool has_entered = weft_vci_enter(vci), is_complete = request->is_complete;
     request->is_detached = !is_complete;
     weft_vci_leave(vci, has_entered);
@@ -51,7 +58,7 @@ void weft_request_detach(weft_request_t *request)
 void weft_request_watch(weft_request_t *request,
                         void (*on_complete)(weft_request_t *request, void *owner), void *owner)
 {
-    int vci = request->comm == NULL ? 0 : weft_vci_of(request->comm->context);
+    int vci = vci_of(request);
     bool has_entered = weft_vci_enter(vci), is_complete = request->is_complete;
     if (!is_complete) {
         request->on_complete = on_complete;
@@ -60,6 +67,25 @@ void weft_request_watch(weft_request_t *request,
     weft_vci_leave(vci, has_entered);
     if (is_complete)
         on_complete(request, owner);
+}
+
+void weft_request_unwatch(weft_request_t *request)
+{
+    int vci = vci_of(request);
+    bool has_entered = weft_vci_enter(vci);
+    request->on_complete = NULL;
+    weft_vci_leave(vci, has_entered);
+}
+
+void weft_request_follow_active(weft_request_t *request)
+{
+    int vci = vci_of(request);
+    bool has_entered = weft_vci_enter(vci);
+    if (!request->is_complete && !request->is_generalised) {
+        request->is_followed = true;
+        weft_progress_thread_follow(1);
+    }
+    weft_vci_leave(vci, has_entered);
 }
 
 void weft_request_leave(weft_request_t *request)

@@ -137,10 +137,7 @@ void weft_request_watch(weft_request_t *request,
 void weft_request_detach(weft_request_t *request);
 
 /** Undo weft_request_watch; does nothing when there was none. */
-static inline void weft_request_unwatch(weft_request_t *request)
-{
-    request->on_complete = NULL;
-}
+void weft_request_unwatch(weft_request_t *request);
 
 void weft_request_release_failed(weft_request_t *request) __attribute__((cold));
 
@@ -156,15 +153,15 @@ static inline void weft_request_release(weft_request_t *request)
         request->ops->release(request);
 }
 
+/** For the progress thread, which there is. */
+void weft_request_follow_active(weft_request_t *request) __attribute__((cold));
+
 /** The program gets the handle of a request, or has started one: the progress thread, if there is
  * one, goes on with it from now on. */
 static inline void weft_request_follow(weft_request_t *request)
 {
-    if (__builtin_expect(!weft_has_progress_thread, 1) || !request->is_active ||
-        request->is_complete || request->is_generalised)
-        return;
-    request->is_followed = true;
-    weft_progress_thread_follow(1);
+    if (__builtin_expect(weft_has_progress_thread, 0) && request->is_active)
+        weft_request_follow_active(request);
 }
 
 /** The progress thread does not count it any more. */

@@ -364,8 +364,12 @@ void wefti_recv_end_queued(weft_recv_t *recv, int error);
 /** The call that has begun this receive waits for it now. */
 static inline void wefti_recv_block(weft_request_t *request)
 {
+    weft_recv_t *recv = (weft_recv_t *)request;
+    int vci = weft_vci_of(recv->args.context);
+    bool has_entered = weft_vci_enter(vci);
     if (!request->is_complete)
-        ((weft_recv_t *)request)->is_blocking = true;
+        recv->is_blocking = true;
+    weft_vci_leave(vci, has_entered);
 }
 /** The peer is lost: end with an error, as soon as no device works on the buffer. */
 void wefti_recv_lose(weft_recv_t *recv);

@@ -441,10 +441,7 @@ int weft_vci_wait(int count, MPI_Request handles[], MPI_Status statuses[])
 
 void weft_vci_block(weft_request_t *request)
 {
-    int vci = vci_of_request(request);
-    bool has_entered = weft_vci_enter(vci);
     wefti_recv_block(request);
-    weft_vci_leave(vci, has_entered);
 }
 
 /* ---- all VCIs ---- */
