@@ -24,7 +24,7 @@ enum {
     WEFT_WALLS = 16,      /* of each rank */
     WEFT_WALL_POSTS = 16, /* of a strip: so many posts of a member may be read at a time */
     WEFT_POST_DATA = 240,
-    WEFT_ROUTE_KINDS = 20,
+    WEFT_ROUTE_KINDS = 24,
 };
 
 /** One post of one member. Data longer than WEFT_POST_DATA lie in the strip's ring, and `offset`

@@ -164,5 +164,7 @@ const weft_algorithm_t weft_allreduce_algorithms[] = {
      "wall or wall_grouped, whichever is the faster", NULL, WEFT_HAS_FOLD},
     {"wall_sliced", weft_wall_allreduce_sliced, WEFT_NEEDS_WALL,
      "2 posts, of n and n/p bytes; each rank reduces n", NULL, WEFT_HAS_FOLD},
+    {"wall_or_messages", weft_routed_allreduce, WEFT_NEEDS_WALL,
+     "two ranks: the wall or messages, whichever took less", NULL, 0},
     {0},
 };

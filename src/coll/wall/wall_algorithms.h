@@ -27,6 +27,18 @@
         plan->wall_steps = &steps_of_##name;                                                       \
     }
 
+/* Such an algorithm for two ranks that learn whether to take the wall. */
+#define WEFT_WALL_ROUTED(name, coll)                                                               \
+    static int route_##name(weft_wall_t *wall, const weft_coll_args_t *args)                       \
+    {                                                                                              \
+        return weft_wall_route(wall, coll, args, run_##name);                                      \
+    }                                                                                              \
+    void weft_routed_##name(weft_plan_t *plan, const weft_coll_args_t *args)                       \
+    {                                                                                              \
+        weft_wall_##name(plan, args);                                                              \
+        plan->on_wall = args->comm->size == 2 ? route_##name : run_##name;                         \
+    }
+
 /* wall_moves.c */
 void weft_wall_barrier(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_bcast(weft_plan_t *plan, const weft_coll_args_t *args);
@@ -66,6 +78,7 @@ void weft_wall_neighbor_alltoallw(weft_plan_t *plan, const weft_coll_args_t *arg
 /* wall_reductions.c: each member that gets a result reduces all of every chunk, */
 void weft_wall_allreduce(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_reduce(weft_plan_t *plan, const weft_coll_args_t *args);
+void weft_routed_allreduce(weft_plan_t *plan, const weft_coll_args_t *args);
 /* or each member reduces a slice of every chunk, and posts it. */
 void weft_wall_allreduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_reduce_sliced(weft_plan_t *plan, const weft_coll_args_t *args);

@@ -330,18 +330,6 @@ void weft_paired_barrier(weft_plan_t *plan, const weft_coll_args_t *args)
         plan->on_wall = run_paired_barrier;
 }
 
-/* The same for two ranks that learn whether to take the wall. */
-#define WEFT_WALL_ROUTED(name, coll)                                                               \
-    static int route_##name(weft_wall_t *wall, const weft_coll_args_t *args)                       \
-    {                                                                                              \
-        return weft_wall_route(wall, coll, args, run_##name);                                      \
-    }                                                                                              \
-    void weft_routed_##name(weft_plan_t *plan, const weft_coll_args_t *args)                       \
-    {                                                                                              \
-        weft_wall_##name(plan, args);                                                              \
-        plan->on_wall = args->comm->size == 2 ? route_##name : run_##name;                         \
-    }
-
 WEFT_WALL_ROUTED(bcast, WEFT_BCAST)
 WEFT_WALL_ROUTED(gather, WEFT_GATHER)
 WEFT_WALL_ROUTED(scatter, WEFT_SCATTER)

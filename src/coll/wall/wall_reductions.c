@@ -278,6 +278,8 @@ WEFT_WALL_STEPS(allreduce_sliced, begin_slices, post_allreduce_slices, take_resu
 WEFT_WALL_STEPS(reduce_sliced, begin_slices, post_reduce_slices, take_result)
 WEFT_WALL_STEPS(reduce_scatter, begin_blocks, post_blocks, take_own_block)
 
+WEFT_WALL_ROUTED(allreduce, WEFT_ALLREDUCE)
+
 int weft_wall_flat_allreduce(weft_wall_t *wall, const weft_coll_args_t *args)
 {
     return run_allreduce(wall, args);

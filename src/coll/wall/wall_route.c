@@ -10,8 +10,8 @@
 /* SMALL, MIDDLE and LARGE are the first bytes of the sizes 1 to 3. */
 enum { SIZES = 4, SMALL = 64 * 1024, MIDDLE = 128 * 1024, LARGE = 512 * 1024 };
 
-static const weft_coll_t colls[] = {WEFT_BCAST, WEFT_GATHER, WEFT_SCATTER, WEFT_ALLGATHER,
-                                    WEFT_ALLTOALL};
+static const weft_coll_t colls[] = {WEFT_BCAST,     WEFT_GATHER,   WEFT_SCATTER,
+                                    WEFT_ALLGATHER, WEFT_ALLTOALL, WEFT_ALLREDUCE};
 _Static_assert(SIZES * sizeof(colls) / sizeof(colls[0]) == WEFT_ROUTE_KINDS,
                "each has a word in the strip");
 

@@ -77,9 +77,24 @@ static void test_alltoall(int call, int bytes)
         expect_block(in + (size_t)i * (size_t)bytes, bytes, value_of(call, i, rank));
 }
 
+/* Sums of two unsigned bytes, which may be in place. */
+static void test_allreduce(int call, int bytes)
+{
+    unsigned char *from = call % 2 == 0 ? out : in;
+    fill(from, bytes, value_of(call, rank, 0));
+    memset(&from[1], 0x11, 2);
+    MPI_Allreduce(call % 2 == 0 ? out : MPI_IN_PLACE, in, bytes, MPI_UNSIGNED_CHAR, MPI_SUM, pair);
+    unsigned char sum = (unsigned char)(value_of(call, 0, 0) + value_of(call, 1, 0));
+    EXPECT(in[0], sum);
+    EXPECT(in[1], 0x22);
+    EXPECT(in[3], (unsigned char)(2 * 0xee));
+    EXPECT(in[bytes / 2], sum);
+    EXPECT(in[bytes - 1], sum);
+}
+
 typedef void (*move_fn)(int call, int bytes);
 static const move_fn moves[] = {test_bcast, test_gather, test_scatter, test_allgather,
-                                test_alltoall};
+                                test_alltoall, test_allreduce};
 enum { MOVES = sizeof(moves) / sizeof(moves[0]) };
 
 static void test_each(void)
