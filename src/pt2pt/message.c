@@ -202,13 +202,10 @@ static void fetch(weft_message_t *message)
 
 static unsigned rounds_unfetched;
 
-static int fetch_late_ones(bool everything)
+static int fetch_in_vci(int vci)
 {
     int fetched = 0;
-    if (!everything && ++rounds_unfetched < ROUNDS_UNFETCHED)
-        return 0;
-    weft_progress_remove(fetch_late_ones);
-    const weft_list_t *order = &wefti_pt2pt.vcis[0].messages.order; /* none is in another VCI */
+    const weft_list_t *order = &wefti_pt2pt.vcis[vci].messages.order;
     for (weft_link_t *at = order->next; at != order && !wefti_pt2pt.is_throttling; at = at->next) {
         weft_message_t *message = WEFT_ELEMENT(at, weft_message_t, entry.order);
         if (message->rts.kind != WEFT_PACKET_RTS_SHORT || is_coming(message))
@@ -217,6 +214,20 @@ static int fetch_late_ones(bool everything)
         fetch(message);
         count_bytes(before, cost_of(message));
         fetched++;
+    }
+    return fetched;
+}
+
+static int fetch_late_ones(bool everything)
+{
+    int fetched = 0;
+    if (!everything && ++rounds_unfetched < ROUNDS_UNFETCHED)
+        return 0;
+    weft_progress_remove(fetch_late_ones);
+    for (int vci = 0; vci < weft_world.vcis; vci++) {
+        bool has_entered = weft_vci_enter(vci);
+        fetched += fetch_in_vci(vci);
+        weft_vci_leave(vci, has_entered);
     }
     return fetched;
 }

@@ -23,10 +23,9 @@
 
 enum { LINE = 64, PAGE = 4096, SHORT_PIECE = 16384, ANSWER_PIECE = 4096, PIECES_LEFT = 8 };
 
-static void pack_piece(const weft_send_t *send, void *room, size_t bytes)
+static void pack_piece(const weft_send_t *send, weft_endpoint_t *endpoint, void *room, size_t bytes)
 {
     const weft_send_args_t *args = &send->args;
-    weft_endpoint_t *endpoint = send->endpoint;
     if (args->type->is_dense)
         endpoint->link->store(endpoint, room, (const char *)args->buf + send->sent, bytes);
     else
@@ -56,7 +55,7 @@ bool wefti_stream_push(weft_send_t *send)
         void *room = endpoint->link->reserve(endpoint, bytes);
         if (room == NULL)
             return false;
-        pack_piece(send, room, bytes);
+        pack_piece(send, endpoint, room, bytes);
         weft_header_t header = weft_header_for(WEFT_PACKET_DATA, send->cts.request, bytes);
         endpoint->link->commit(endpoint, header);
         send->sent += bytes;
@@ -70,7 +69,7 @@ bool wefti_stream_push(weft_send_t *send)
  * best, and there is no other way that it could take. */
 static bool is_awaited(const weft_send_t *send)
 {
-    return send->bytes <= send->endpoint->eager_max;
+    return send->bytes <= send->through->eager_max;
 }
 
 /* Whole lines, so that all packets begin as the buffer does; the first has room for its end, and is
@@ -80,7 +79,7 @@ static size_t bytes_of_next(const weft_send_t *send)
 {
     size_t left = send->bytes - send->sent,
            piece = is_awaited(send) ? ANSWER_PIECE : SHORT_PIECE - LINE,
-           most = weft_least(send->endpoint->packet_max - LINE, piece);
+           most = weft_least(send->through->packet_max - LINE, piece);
     if (left <= most && send->sent > 0)
         return left;
     return left < 2 * most ? (left / 2 + LINE - 1) & ~(size_t)(LINE - 1) : most;
@@ -89,7 +88,7 @@ static size_t bytes_of_next(const weft_send_t *send)
 static bool push_packet(weft_send_t *send)
 {
     const weft_send_args_t *args = &send->args;
-    weft_endpoint_t *endpoint = send->endpoint;
+    weft_endpoint_t *endpoint = send->through;
     weft_split_end_t end = {.total = send->bytes};
     bool is_first = send->sent == 0;
     size_t bytes = bytes_of_next(send), all = bytes + (is_first ? sizeof(end) : 0);
@@ -98,7 +97,7 @@ static bool push_packet(weft_send_t *send)
         return false;
     if (is_first && !is_awaited(send))
         end.sent_ns = weft_clock_ns();
-    pack_piece(send, room, bytes);
+    pack_piece(send, endpoint, room, bytes);
     if (is_first)
         memcpy(room + bytes, &end, sizeof(end));
     weft_header_t header = weft_header(is_first ? WEFT_PACKET_EAGER_FIRST : WEFT_PACKET_EAGER_NEXT,
@@ -166,53 +165,63 @@ static void take_data(weft_endpoint_t *endpoint, const void *data, size_t bytes)
         endpoint->remote->note_short(endpoint, taken.bytes, taken.sent_ns, false);
 }
 
-static weft_split_t *split_of(int source)
+/* Where such messages of a context come from; NULL: from nowhere. */
+static weft_endpoint_t *split_source(int source, uint32_t context)
 {
     weft_endpoint_t *endpoint = weft_process_reached(source);
-    return endpoint == NULL ? NULL : wefti_split_from(endpoint);
+    return endpoint == NULL ? NULL : weft_endpoint_of_vci(endpoint, weft_vci_of(context));
 }
 
 void wefti_split_first(int source, const weft_header_t *header, const void *payload)
 {
     weft_match_key_t key = {header->context, source, header->tag};
-    weft_split_t *split = split_of(source);
+    weft_endpoint_t *endpoint = split_source(source, header->context);
     weft_split_end_t end;
     size_t bytes = header->bytes - sizeof(end);
     memcpy(&end, (const char *)payload + bytes, sizeof(end));
-    if (split == NULL || split->left > 0 || bytes >= end.total || end.total > WEFT_SPLIT_MOST) {
+    if (endpoint == NULL || wefti_split_from(endpoint)->left > 0 || bytes >= end.total ||
+        end.total > WEFT_SPLIT_MOST) {
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped a malformed EAGER_FIRST packet of rank %d", source);
         return;
     }
-    begin_split(split, &key, &end);
-    take_data(weft_process_reached(source), payload, bytes);
+    begin_split(wefti_split_from(endpoint), &key, &end);
+    take_data(endpoint, payload, bytes);
 }
 
 void wefti_split_next(int source, const weft_header_t *header, const void *payload)
 {
-    const weft_split_t *split = split_of(source);
-    if (split == NULL || header->bytes > split->left)
+    weft_endpoint_t *endpoint = split_source(source, header->context);
+    if (endpoint == NULL || header->bytes > wefti_split_from(endpoint)->left)
         WEFT_LOG(WEFT_ERROR, "pt2pt", "dropped an EAGER_NEXT packet of rank %d that is too long",
                  source);
     else
-        take_data(weft_process_reached(source), payload, header->bytes);
+        take_data(endpoint, payload, header->bytes);
 }
 
 void wefti_split_forget(const weft_recv_t *recv)
 {
-    weft_split_t *split = recv->peer >= 0 ? split_of(recv->peer) : NULL;
-    if (split != NULL && split->recv == recv)
-        split->recv = NULL;
+    weft_endpoint_t *endpoint =
+        recv->peer >= 0 ? split_source(recv->peer, recv->args.context) : NULL;
+    if (endpoint != NULL && wefti_split_from(endpoint)->recv == recv)
+        wefti_split_from(endpoint)->recv = NULL;
+}
+
+static void lose_split(weft_split_t *split, int process)
+{
+    weft_message_t *message = split->left > 0 ? split->message : NULL;
+    *split = (weft_split_t){0};
+    if (message != NULL)
+        wefti_message_break(message, process);
 }
 
 void wefti_split_lose(int process)
 {
-    weft_split_t *split = process >= 0 ? split_of(process) : NULL;
-    if (split == NULL || split->left == 0)
+    weft_endpoint_t *endpoint = process >= 0 ? weft_process_reached(process) : NULL;
+    if (endpoint == NULL)
         return;
-    weft_message_t *message = split->message;
-    *split = (weft_split_t){0};
-    if (message != NULL)
-        wefti_message_break(message, process);
+    lose_split(wefti_split_from(endpoint), process);
+    for (int vci = 1; endpoint->of_vcis != NULL && vci < weft_world.vcis; vci++)
+        lose_split(wefti_split_from(endpoint->of_vcis[vci]), process);
 }
 
 /* ---- landing ---- */

@@ -28,7 +28,6 @@ enum {
     DATA_BYTES_CROWDED = 64 * 1024,
     LARGE_BYTES_MIN = 512 * 1024, /* smaller ones are no faster than the others */
     LARGE_BYTES_MAX = 4 * 1024 * 1024,
-    VCI_DATA_BYTES = 32 * 1024, /* of each data ring of a VCI */
     PATH_BYTES = 320,
 };
 
@@ -40,24 +39,16 @@ typedef struct invitation {
     uint64_t bytes;
     char path[PATH_BYTES];
     bool has_name; /* the last rank that attaches removes it */
-    bool has_vcis; /* it has room for them */
 } invitation_t;
 
-static size_t round_up_to_page(size_t bytes, size_t unit)
+static size_t round_up(size_t bytes, size_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
 }
 
 static size_t segment_block_bytes(int ranks)
 {
-    return round_up_to_page(sizeof(weft_rank_block_t) + WEFT_VCIS * (((size_t)ranks + 63) / 64) * 8,
-                            128);
-}
-
-static size_t credits_offset(int ranks)
-{
-    return round_up_to_page(sizeof(weft_segment_header_t), 128) +
-           segment_block_bytes(ranks) * (size_t)ranks;
+    return round_up(sizeof(weft_rank_block_t) + WEFT_VCIS * (((size_t)ranks + 63) / 64) * 8, 128);
 }
 
 static size_t pairs_of(int ranks)
@@ -67,29 +58,8 @@ static size_t pairs_of(int ranks)
 
 static size_t jobs_offset(int ranks)
 {
-    return credits_offset(ranks) + pairs_of(ranks) * sizeof(weft_credit_t);
-}
-
-static size_t slots_offset(int ranks)
-{
-    return round_up_to_page(jobs_offset(ranks) + pairs_of(ranks) * sizeof(weft_copy_job_t), PAGE);
-}
-
-static size_t data_offset(int ranks)
-{
-    return round_up_to_page(
-        slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t), PAGE);
-}
-
-static size_t claims_offset(int ranks, size_t data_bytes)
-{
-    return data_offset(ranks) + pairs_of(ranks) * data_bytes;
-}
-
-static size_t batons_offset(int ranks, size_t data_bytes)
-{
-    return round_up_to_page(
-        claims_offset(ranks, data_bytes) + pairs_of(ranks) * weft_claims_bytes(data_bytes), PAGE);
+    return round_up(sizeof(weft_segment_header_t), 128) +
+           segment_block_bytes(ranks) * (size_t)ranks;
 }
 
 /* Each pair shares one, whichever of the two asks. */
@@ -99,20 +69,39 @@ static size_t baton_index(size_t one, size_t other)
     return higher * (higher + 1) / 2 + lower;
 }
 
-static size_t behind_batons(int ranks, size_t data_bytes, size_t baton_bytes)
+/* Where the channels of a VCI are, from the beginning of the segment on. */
+typedef struct vci_layout {
+    size_t credits, slots, data, claims, batons, end;
+    size_t data_bytes, baton_bytes; /* of each */
+} vci_layout_t;
+
+static vci_layout_t vci_layout(size_t begin, int ranks, size_t data_bytes, size_t baton_bytes)
 {
-    return batons_offset(ranks, data_bytes) + baton_index((size_t)ranks, 0) * baton_bytes;
+    size_t pairs = pairs_of(ranks), batons = baton_index((size_t)ranks, 0);
+    vci_layout_t its = {.credits = begin, .data_bytes = data_bytes, .baton_bytes = baton_bytes};
+    its.slots = round_up(begin + pairs * sizeof(weft_credit_t), PAGE);
+    its.data = round_up(its.slots + pairs * WEFT_SLOTS * sizeof(weft_slot_t), PAGE);
+    its.claims = its.data + pairs * data_bytes;
+    its.batons = round_up(its.claims + pairs * weft_claims_bytes(data_bytes), PAGE);
+    its.end = round_up(its.batons + batons * baton_bytes, PAGE);
+    return its;
+}
+
+static vci_layout_t first_layout(int ranks, size_t data_bytes, size_t baton_bytes)
+{
+    size_t jobs_end = jobs_offset(ranks) + pairs_of(ranks) * sizeof(weft_copy_job_t);
+    return vci_layout(round_up(jobs_end, 128), ranks, data_bytes, baton_bytes);
 }
 
 /* Of a file. Short batons, as all of it takes memory. */
 static size_t segment_bytes(int ranks, size_t data_bytes)
 {
-    return behind_batons(ranks, data_bytes, WEFT_BATON_SHORT_BYTES);
+    return first_layout(ranks, data_bytes, WEFT_BATON_SHORT_BYTES).end;
 }
 
 static size_t large_offset(int ranks, size_t data_bytes)
 {
-    return round_up_to_page(behind_batons(ranks, data_bytes, WEFT_BATON_BYTES), PAGE);
+    return first_layout(ranks, data_bytes, WEFT_BATON_BYTES).end;
 }
 
 static size_t large_claims_offset(int ranks, size_t data_bytes, size_t large_bytes)
@@ -128,49 +117,26 @@ static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
 
 static size_t walls_offset(int ranks, size_t data_bytes, size_t large_bytes)
 {
-    return round_up_to_page(
-        boards_offset(ranks, data_bytes, large_bytes) + weft_boards_bytes(ranks), PAGE);
+    return round_up(boards_offset(ranks, data_bytes, large_bytes) + weft_boards_bytes(ranks), PAGE);
 }
 
 static size_t shelves_offset(int ranks, size_t data_bytes, size_t large_bytes, size_t wall_bytes)
 {
-    return round_up_to_page(
+    return round_up(
         walls_offset(ranks, data_bytes, large_bytes) + weft_walls_bytes(ranks, wall_bytes), PAGE);
 }
 
 static size_t vcis_offset(int ranks, size_t data_bytes, size_t large_bytes, size_t wall_bytes)
 {
-    return round_up_to_page(shelves_offset(ranks, data_bytes, large_bytes, wall_bytes) +
-                                weft_shelves_bytes(ranks),
-                            PAGE);
+    return round_up(shelves_offset(ranks, data_bytes, large_bytes, wall_bytes) +
+                        weft_shelves_bytes(ranks),
+                    PAGE);
 }
 
-/* A VCI: | credits | slots | data | claims | batons | */
-static size_t vci_slots_offset(int ranks)
+/* All VCIs but the first are alike. */
+static size_t vci_bytes(int ranks, size_t data_bytes)
 {
-    return round_up_to_page(pairs_of(ranks) * sizeof(weft_credit_t), PAGE);
-}
-
-static size_t vci_data_offset(int ranks)
-{
-    return vci_slots_offset(ranks) + pairs_of(ranks) * WEFT_SLOTS * sizeof(weft_slot_t);
-}
-
-static size_t vci_claims_offset(int ranks)
-{
-    return vci_data_offset(ranks) + pairs_of(ranks) * VCI_DATA_BYTES;
-}
-
-static size_t vci_batons_offset(int ranks)
-{
-    return round_up_to_page(
-        vci_claims_offset(ranks) + pairs_of(ranks) * weft_claims_bytes(VCI_DATA_BYTES), PAGE);
-}
-
-static size_t vci_bytes(int ranks)
-{
-    return round_up_to_page(
-        vci_batons_offset(ranks) + baton_index((size_t)ranks, 0) * WEFT_BATON_SHORT_BYTES, PAGE);
+    return data_bytes == 0 ? 0 : vci_layout(0, ranks, data_bytes, WEFT_BATON_SHORT_BYTES).end;
 }
 
 /* The largest power of two up to `most` with which a ring for each pair fits into `bytes`; not less
@@ -215,8 +181,18 @@ static size_t wall_ring_bytes_for(int ranks)
     return weft_config.WALLS ? weft_wall_ring_bytes(ranks, weft_config.SHM_BYTES) : 0;
 }
 
-/* Large rings, boards, walls and shelves are sparse: only in a memfd does a page of them that is
- * not touched cost nothing. */
+/* As of VCI 0, unless all together would take too much; 0: there is only VCI 0, as rings that are
+ * as short as they can be would, too. */
+static size_t vci_data_bytes_for(int ranks)
+{
+    size_t share = weft_config.SHM_BYTES / WEFT_VCIS;
+    if (!weft_world_wants_vcis() || pairs_of(ranks) * DATA_BYTES_MIN > share)
+        return 0;
+    return ring_bytes_for(ranks, share, data_bytes_for(ranks));
+}
+
+/* Large rings, boards, walls, shelves and VCIs are sparse: only in a memfd does a page of them that
+ * is not touched cost nothing. */
 static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
 {
     int fd = memfd_create("weft", MFD_CLOEXEC);
@@ -224,17 +200,14 @@ static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
         return -1;
     *data_bytes = data_bytes_for(ranks);
     out->bytes =
-        vcis_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks));
-    bool wants_vcis = weft_world_wants_vcis();
-    if (wants_vcis)
-        out->bytes += (WEFT_VCIS - 1) * vci_bytes(ranks);
+        vcis_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks)) +
+        (WEFT_VCIS - 1) * vci_bytes(ranks, vci_data_bytes_for(ranks));
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
     }
     snprintf(out->path, sizeof(out->path), "/proc/%d/fd/%d", (int)getpid(), fd);
     out->has_name = false;
-    out->has_vcis = wants_vcis;
     return fd;
 }
 
@@ -293,6 +266,8 @@ static int invite_others(const weft_world_t *world, int fd, size_t data_bytes,
     out->header->baton_bytes = invitation->has_name ? WEFT_BATON_SHORT_BYTES : WEFT_BATON_BYTES;
     out->header->wall_ring_bytes =
         invitation->has_name ? 0 : (uint32_t)wall_ring_bytes_for(world->local_size);
+    out->header->vci_data_bytes =
+        invitation->has_name ? 0 : (uint32_t)vci_data_bytes_for(world->local_size);
     err = world->wireup->put(key, invitation, sizeof(*invitation));
     if (err == MPI_SUCCESS)
         err = world->wireup->fence();
@@ -402,7 +377,6 @@ int weft_segment_open(const weft_world_t *world, weft_segment_t *out)
     out->ranks = world->local_size;
     out->block_bytes = segment_block_bytes(world->local_size);
     out->is_file = invitation.has_name;
-    out->has_vcis = invitation.has_vcis;
     out->wanted_data_bytes = (uint32_t)data_bytes_for(world->local_size);
     show_self(out, world->local_rank);
     await_all(out->header, out->ranks, &invitation);
@@ -421,7 +395,7 @@ void weft_segment_close(weft_segment_t *segment)
 
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank)
 {
-    char *blocks = (char *)segment->header + round_up_to_page(sizeof(weft_segment_header_t), 128);
+    char *blocks = (char *)segment->header + round_up(sizeof(weft_segment_header_t), 128);
     return (weft_rank_block_t *)(void *)(blocks + segment->block_bytes * (size_t)local_rank);
 }
 
@@ -447,79 +421,65 @@ void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *
 
 int weft_segment_vcis(const weft_segment_t *segment)
 {
-    bool want_all = segment->has_vcis;
+    bool want_all = segment->header->vci_data_bytes != 0;
     for (int i = 0; i < segment->ranks; i++)
         want_all = want_all && weft_segment_block(segment, i)->wants_vcis;
     return want_all ? WEFT_VCIS : 1;
 }
 
-static char *vci_memory(const weft_segment_t *segment, int vci)
+static vci_layout_t layout_of(const weft_segment_t *segment, int vci)
 {
     const weft_segment_header_t *header = segment->header;
-    size_t vcis = vcis_offset(segment->ranks, header->data_bytes, header->large_bytes,
-                              header->wall_ring_bytes);
-    return (char *)segment->header + vcis + (size_t)(vci - 1) * vci_bytes(segment->ranks);
+    int ranks = segment->ranks;
+    if (vci == 0)
+        return first_layout(ranks, header->data_bytes, header->baton_bytes);
+    size_t first =
+        vcis_offset(ranks, header->data_bytes, header->large_bytes, header->wall_ring_bytes);
+    return vci_layout(first + (size_t)(vci - 1) * vci_bytes(ranks, header->vci_data_bytes), ranks,
+                      header->vci_data_bytes, WEFT_BATON_SHORT_BYTES);
 }
 
-weft_slots_pair_t weft_segment_vci_slots(const weft_segment_t *segment, int vci, int rank, int peer)
+weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int vci, int rank, int peer)
 {
-    char *base = vci_memory(segment, vci);
+    char *base = (char *)segment->header;
+    vci_layout_t its = layout_of(segment, vci);
     size_t ranks = (size_t)segment->ranks, own = (size_t)rank, other = (size_t)peer;
-    weft_slot_t *slots = (weft_slot_t *)(void *)(base + vci_slots_offset(segment->ranks));
-    char *baton =
-        base + vci_batons_offset(segment->ranks) + baton_index(own, other) * WEFT_BATON_SHORT_BYTES;
+    weft_slot_t *slots = (weft_slot_t *)(void *)(base + its.slots);
+    char *baton = base + its.batons + baton_index(own, other) * its.baton_bytes;
     return (weft_slots_pair_t){.to = slots + (other * ranks + own) * WEFT_SLOTS,
                                .from = slots + (own * ranks + other) * WEFT_SLOTS,
                                .baton = (weft_slot_t *)(void *)baton,
-                               .baton_room = weft_baton_room(WEFT_BATON_SHORT_BYTES)};
+                               .baton_room = weft_baton_room(its.baton_bytes)};
 }
 
-weft_channel_t weft_segment_vci_channel(const weft_segment_t *segment, int vci, int receiver,
-                                        int sender)
-{
-    char *base = vci_memory(segment, vci);
-    int ranks = segment->ranks;
-    size_t pair = (size_t)receiver * (size_t)ranks + (size_t)sender;
-    return (weft_channel_t){
-        .credit = (weft_credit_t *)(void *)base + pair,
-        .data = base + vci_data_offset(ranks) + pair * VCI_DATA_BYTES,
-        .claims = base + vci_claims_offset(ranks) + pair * weft_claims_bytes(VCI_DATA_BYTES),
-        .units = VCI_DATA_BYTES / WEFT_DATA_UNIT,
-    };
-}
-
-weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, int peer)
-{
-    const weft_segment_header_t *header = segment->header;
-    char *base = (char *)segment->header;
-    size_t ranks = (size_t)segment->ranks, own = (size_t)rank, other = (size_t)peer;
-    weft_slot_t *slots = (weft_slot_t *)(void *)(base + slots_offset(segment->ranks));
-    char *batons = base + batons_offset(segment->ranks, header->data_bytes);
-    return (weft_slots_pair_t){
-        .to = slots + (other * ranks + own) * WEFT_SLOTS,
-        .from = slots + (own * ranks + other) * WEFT_SLOTS,
-        .baton = (weft_slot_t *)(void *)(batons + baton_index(own, other) * header->baton_bytes),
-        .baton_room = weft_baton_room(header->baton_bytes)};
-}
-
-weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender)
+static void add_large_ring(const weft_segment_t *segment, size_t pair, weft_channel_t *channel)
 {
     char *base = (char *)segment->header;
     int ranks = segment->ranks;
-    size_t pair = (size_t)receiver * (size_t)ranks + (size_t)sender;
     size_t data_bytes = segment->header->data_bytes, large_bytes = segment->header->large_bytes;
-    char *large = base + large_offset(ranks, data_bytes) + pair * large_bytes;
-    weft_credit_t *credits = (weft_credit_t *)(void *)(base + credits_offset(ranks));
-    return (weft_channel_t){
-        .credit = credits + pair,
-        .data = base + data_offset(ranks) + pair * data_bytes,
-        .claims = base + claims_offset(ranks, data_bytes) + pair * weft_claims_bytes(data_bytes),
-        .units = (uint32_t)(data_bytes / WEFT_DATA_UNIT),
-        .large = large_bytes == 0 ? NULL : large,
-        .large_claims = base + large_claims_offset(ranks, data_bytes, large_bytes) +
-                        pair * weft_claims_bytes(large_bytes),
-        .large_units = (uint32_t)(large_bytes / WEFT_DATA_UNIT),
+    if (large_bytes == 0)
+        return;
+    channel->large = base + large_offset(ranks, data_bytes) + pair * large_bytes;
+    channel->large_claims = base + large_claims_offset(ranks, data_bytes, large_bytes) +
+                            pair * weft_claims_bytes(large_bytes);
+    channel->large_units = (uint32_t)(large_bytes / WEFT_DATA_UNIT);
+}
+
+weft_channel_t weft_segment_channel(const weft_segment_t *segment, int vci, int receiver,
+                                    int sender)
+{
+    char *base = (char *)segment->header;
+    vci_layout_t its = layout_of(segment, vci);
+    size_t pair = (size_t)receiver * (size_t)segment->ranks + (size_t)sender;
+    weft_channel_t channel = {
+        .credit = (weft_credit_t *)(void *)(base + its.credits) + pair,
+        .data = base + its.data + pair * its.data_bytes,
+        .claims = base + its.claims + pair * weft_claims_bytes(its.data_bytes),
+        .units = (uint32_t)(its.data_bytes / WEFT_DATA_UNIT),
     };
+    if (vci == 0)
+        add_large_ring(segment, pair, &channel);
+    return channel;
 }
 
 void *weft_segment_boards(const weft_segment_t *segment)

@@ -2,13 +2,14 @@
 /*
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
- *   | header | rank blocks [n] | credits | copy jobs | slots | data | batons | large rings | boards
- *   | walls | shelves | VCIs
+ *   | header | rank blocks [n] | copy jobs | VCI 0 | large rings | boards | walls | shelves
+ *   | VCI 1 | VCI 2 ...
+ *   a VCI: | credits | slots | data | batons
  *
  * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender], and there is a
  * baton for each pair. Large rings, the boards of runtime/meeting.h, the walls of
- * runtime/wall_place.h, the shelves of runtime/shelf.h and all VCIs but the first (VCIs.h) exist in
- * a memfd only. A VCI has credits, slots, data and batons of its own.
+ * runtime/wall_place.h, the shelves of runtime/shelf.h and all VCIs but the first (runtime/vci.h)
+ * exist in a memfd only.
  *
  * The segment is sparse: a page costs memory only when a pair of ranks uses it. By default it is a
  * memfd that the others open through /proc, so the size of /dev/shm does not matter and no name can
@@ -37,6 +38,7 @@ typedef struct weft_segment_header {
     uint32_t large_bytes;       /* of each large ring; a power of two, or 0: there are none */
     uint32_t baton_bytes;       /* of each baton */
     uint32_t wall_ring_bytes;   /* of each ring of a wall; 0: there are no walls */
+    uint32_t vci_data_bytes;    /* of each data ring of another VCI; 0: there are none */
     atomic_uint attached;       /* ranks that have the segment */
     atomic_uint noted;          /* weft_world.noted */
     atomic_uint senders_fence;  /* weft_world.senders_fence */
@@ -68,7 +70,6 @@ typedef struct weft_segment {
     int ranks;
     size_t block_bytes;
     bool is_file;               /* in /dev/shm */
-    bool has_vcis;              /* it has room for them, as local rank 0 wants them */
     uint32_t wanted_data_bytes; /* of each data ring, if there had been room */
 } weft_segment_t;
 
@@ -82,17 +83,15 @@ void weft_segment_close(weft_segment_t *segment);
  * is_oversubscribed. */
 void weft_segment_agree_on_waiting(const weft_segment_t *segment, weft_world_t *world);
 
-/** How many VCIs there are: WEFT_VCIS, if all ranks want them and the segment has them, else 1. */
+/** How many VCIs there are: WEFT_VCIS, if all ranks want them and the segment has them, else 1. It
+ *  has them if local rank 0 wants them, and if their rings fit into WEFT_SHM_BYTES. */
 int weft_segment_vcis(const weft_segment_t *segment);
 
 weft_rank_block_t *weft_segment_block(const weft_segment_t *segment, int local_rank);
-weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int rank, int peer);
-weft_channel_t weft_segment_channel(const weft_segment_t *segment, int receiver, int sender);
-/** The same of another VCI than VCI 0. */
-weft_slots_pair_t weft_segment_vci_slots(const weft_segment_t *segment, int vci, int rank,
-                                         int peer);
-weft_channel_t weft_segment_vci_channel(const weft_segment_t *segment, int vci, int receiver,
-                                        int sender);
+weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int vci, int rank, int peer);
+/** VCI 0 alone has a large ring. */
+weft_channel_t weft_segment_channel(const weft_segment_t *segment, int vci, int receiver,
+                                    int sender);
 /** Memory of weft_boards_bytes(), zeros at first; NULL: the segment has none. */
 void *weft_segment_boards(const weft_segment_t *segment);
 /** The memory of walls, weft_walls_bytes(), zeros at first; NULL: the segment has none. */

@@ -244,7 +244,7 @@ static int poll_other_vci(int number, bool everything)
 static int shm_progress(bool everything)
 {
     int taken = poll_vci(&wefti_shm.vcis[0]);
-    for (int vci = 1; vci < weft_world.vcis; vci++)
+    for (int vci = 1; weft_vcis_are_used() && vci < weft_world.vcis; vci++)
         taken += poll_other_vci(vci, everything);
     return taken;
 }
@@ -287,9 +287,8 @@ static bool shares_pids(int local_rank)
 
 /* What goes unasked fits into the ring, so that a sender can leave it there and go on. Where the
  * receiver may be away from its core, that holds for several messages. */
-static size_t split_max(void)
+static size_t split_max(size_t ring)
 {
-    size_t ring = wefti_shm.segment.header->data_bytes;
     size_t most = weft_world.is_oversubscribed ? ring / MESSAGES_AHEAD : ring;
     return weft_config.EAGER_MAX < most ? weft_config.EAGER_MAX : most;
 }
@@ -301,17 +300,17 @@ static bool is_reading_best(void)
     return weft_simd_is_intel_avx512();
 }
 
+/* In the VCI of its endpoint. */
 static void open_channels(weft_shm_peer_t *peer, int local_rank)
 {
     weft_endpoint_t *endpoint = &peer->endpoint;
-    weft_slots_open(&endpoint->slots,
-                    weft_segment_slots(&wefti_shm.segment, wefti_shm.local_rank, local_rank),
-                    wefti_shm.local_rank > local_rank, &peer->block->doorbell);
-    weft_channel_t out = weft_segment_channel(&wefti_shm.segment, local_rank, wefti_shm.local_rank);
+    const weft_segment_t *segment = &wefti_shm.segment;
+    int vci = endpoint->vci, own = wefti_shm.local_rank;
+    weft_slots_open(&endpoint->slots, weft_segment_slots(segment, vci, own, local_rank),
+                    own > local_rank, &peer->block->doorbell);
+    weft_channel_t out = weft_segment_channel(segment, vci, local_rank, own);
     weft_channel_out_init(&peer->out, &out, &endpoint->slots, &endpoint->is_throttled);
-    if (weft_store_begins_large())
-        peer->out.wants_large = is_reading_best() ? LONG_PACKETS_FEW : 1;
-    weft_channel_t in = weft_segment_channel(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
+    weft_channel_t in = weft_segment_channel(segment, vci, own, local_rank);
     weft_channel_in_init(&peer->in, &in, &endpoint->slots);
 }
 
@@ -334,51 +333,44 @@ static void open_peer(int local_rank, int process, bool can_read)
         .packet_max = packet_max,
         .blocking_max = eager_max,
         .eager_max = eager_max,
-        .split_max = split_max(),
+        .split_max = split_max(wefti_shm.segment.header->data_bytes),
         .can_read = can_read,
         .reads_best = is_reading_best(),
         .is_on_host = true,
         .leaving = &peer->block->leaving,
     };
     open_channels(peer, local_rank);
+    if (weft_store_begins_large())
+        peer->out.wants_large = is_reading_best() ? LONG_PACKETS_FEW : 1;
     if (can_read && is_reading_best())
         weft_short_show_reading(peer->in.channel.credit->asks);
     wefti_shm_open_short(peer);
 }
 
-/* Short messages go by a VCI, longer ones are announced there. It has no large ring, and no stores
- * or baton that would have to be measured. */
+/* Messages that go unasked go by a VCI, longer ones are announced there. It has no large ring, and
+ * no stores or baton that would have to be measured. */
 static void open_peer_in_vci(int number, int local_rank)
 {
     weft_shm_vci_t *vci = &wefti_shm.vcis[number];
     weft_shm_peer_t *first = &wefti_shm.peers[local_rank], *peer = &vci->peers[local_rank];
-    weft_endpoint_t *endpoint = &peer->endpoint;
-    weft_channel_t out =
-        weft_segment_vci_channel(&wefti_shm.segment, number, local_rank, wefti_shm.local_rank);
-    weft_channel_t in =
-        weft_segment_vci_channel(&wefti_shm.segment, number, wefti_shm.local_rank, local_rank);
-    size_t packet_max = (size_t)out.units * WEFT_DATA_UNIT / WEFT_CREDIT_SHARE;
+    size_t ring = wefti_shm.segment.header->vci_data_bytes, packet_max = ring / WEFT_CREDIT_SHARE;
     size_t eager_max = weft_least(weft_least(packet_max, ANSWER_MAX), weft_config.EAGER_MAX);
     peer->block = first->block;
     peer->process = first->process;
     peer->is_enlarged = true;
     peer->answer_max = peer->unasked_max = eager_max;
-    *endpoint = (weft_endpoint_t){.link = &shm_link,
-                                  .remote = &weft_no_remote,
-                                  .packet_max = packet_max,
-                                  .at_once_max = eager_max,
-                                  .blocking_max = eager_max,
-                                  .eager_max = eager_max,
-                                  .is_on_host = true,
-                                  .leaving = first->endpoint.leaving,
-                                  .vci = number};
-    weft_slots_open(
-        &endpoint->slots,
-        weft_segment_vci_slots(&wefti_shm.segment, number, wefti_shm.local_rank, local_rank),
-        wefti_shm.local_rank > local_rank, &peer->block->doorbell);
-    weft_channel_out_init(&peer->out, &out, &endpoint->slots, &endpoint->is_throttled);
-    weft_channel_in_init(&peer->in, &in, &endpoint->slots);
-    first->of_vcis[number] = endpoint;
+    peer->endpoint = (weft_endpoint_t){.link = &shm_link,
+                                       .remote = &weft_no_remote,
+                                       .packet_max = packet_max,
+                                       .at_once_max = eager_max,
+                                       .blocking_max = eager_max,
+                                       .eager_max = eager_max,
+                                       .split_max = split_max(ring),
+                                       .is_on_host = true,
+                                       .leaving = first->endpoint.leaving,
+                                       .vci = number};
+    open_channels(peer, local_rank);
+    first->of_vcis[number] = &peer->endpoint;
     first->endpoint.of_vcis = first->of_vcis;
 }
 
