@@ -226,7 +226,8 @@ bool weft_comm_leaves_vci(weft_comm_t *comm)
 
 void weft_comm_end_last_vci_use(weft_comm_t *comm)
 {
-    if (--comm->vci_uses == 0 && comm->is_forsaken)
+    bool is_held = comm->object.references > 0; /* by a call that reports its error */
+    if (--comm->vci_uses == 0 && comm->is_forsaken && !is_held)
         weft_comm_destroy(comm);
 }
 
