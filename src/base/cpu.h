@@ -50,4 +50,10 @@ static inline void weft_cpu_relax(void)
 #endif
 }
 
+static inline void weft_cpu_pause(int times)
+{
+    for (int i = 0; i < times; i++)
+        weft_cpu_relax();
+}
+
 #endif

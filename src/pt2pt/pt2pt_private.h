@@ -99,7 +99,8 @@ typedef struct weft_matching {
     weft_recv_t *prepared;
     weft_message_t *spares; /* for messages that come by the VCI's lock alone (vci_dense.c) */
     uint64_t arrivals;      /* of those */
-    unsigned ends;          /* how often requests were looked at by that lock alone */
+    unsigned ends;          /* how often requests were looked at by that lock alone, */
+    unsigned vain, skipped; /* of late in vain, and since then not for long */
     bool is_open;           /* threads may use the VCI with its lock alone */
 } weft_matching_t;
 
@@ -419,6 +420,13 @@ static inline void wefti_dense_recv_set(weft_recv_t *recv, void *buf, weft_dense
     recv->args.tag = recv->entry.key.tag = tag;
     recv->flags = 0;
     recv->is_plain = recv->is_queued = true;
+}
+
+/** Is this the header of the next message that such a receive takes, in one piece? */
+static inline bool wefti_is_taken_so(weft_header_t header, weft_dense_message_t message, int tag)
+{
+    return header.context == message.comm->context && (header.tag == tag || tag == MPI_ANY_TAG) &&
+           header.bytes <= message.bytes;
 }
 
 /** A receive is over: receives of the short way have used the communicator, others have a

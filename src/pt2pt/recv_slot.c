@@ -25,12 +25,6 @@ static inline bool is_undisturbed(void)
 
 enum { SEVERAL = 4 };
 
-static void pause_for(int times)
-{
-    for (int i = 0; i < times; i++)
-        weft_cpu_relax();
-}
-
 /* The slot with the next packet; NULL: it was not there within some looks. Who has passed the baton
  * waits for an answer. Where several receives wait, messages come one after the other, and each
  * look takes a line from a sender that writes: they are further apart. */
@@ -40,9 +34,9 @@ static __attribute__((noinline)) const weft_slot_t *await_slot(const weft_slots_
     weft_looks_t looks = weft_progress_looks();
     const weft_slot_t *slot;
     int between = wefti_pt2pt.vcis[0].receives.count > SEVERAL ? 2 * looks.between : looks.between;
-    pause_for(slots->has_baton ? 0 : looks.first);
+    weft_cpu_pause(slots->has_baton ? 0 : looks.first);
     for (int i = 0; (slot = weft_slots_next(slots, first)) == NULL && i < looks.most; i++)
-        pause_for(between);
+        weft_cpu_pause(between);
     return slot;
 }
 
@@ -70,13 +64,6 @@ static const weft_slot_t *next_message(const weft_slots_t *slots, bool has_looke
     return slot;
 }
 
-/* Is this the message? */
-static inline bool is_taken_so(weft_header_t header, weft_dense_message_t message, int tag)
-{
-    return header.context == message.comm->context && (header.tag == tag || tag == MPI_ANY_TAG) &&
-           header.bytes <= message.bytes;
-}
-
 static inline void set_status(MPI_Status *status, int source, weft_header_t header)
 {
     MPI_Status own = {.MPI_SOURCE = source, .MPI_TAG = header.tag};
@@ -95,7 +82,7 @@ bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag
     weft_slots_t *slots = &endpoint->slots;
     weft_header_t header;
     const weft_slot_t *slot = next_message(slots, false, &header);
-    if (slot == NULL || !is_taken_so(header, message, tag))
+    if (slot == NULL || !wefti_is_taken_so(header, message, tag))
         return false;
     weft_slot_read(slot, buf, header.bytes);
     weft_slots_take(slots, slot, header.bytes);
@@ -131,7 +118,7 @@ static __attribute__((noinline)) bool end_slowly(weft_recv_t *recv, weft_slots_t
     weft_header_t header;
     const weft_slot_t *slot;
     while (recv->is_queued && (slot = next_message(slots, has_looked, &header)) != NULL) {
-        bool is_own = is_first(recv) && is_taken_so(header, message, recv->args.tag);
+        bool is_own = is_first(recv) && wefti_is_taken_so(header, message, recv->args.tag);
         if (is_own) {
             weft_slot_read(slot, recv->args.buf, header.bytes);
             end_first(recv, header, status);
@@ -160,12 +147,11 @@ bool weft_recv_end(weft_request_t *request, MPI_Status *status)
     weft_slots_t *slots = &endpoint->slots;
     uint64_t first;
     const weft_slot_t *slot = weft_slots_next(slots, &first);
-    if (slot == NULL || !is_message(slots, slot, first) || !is_first(recv) ||
-        weft_progress_held != NULL)
+    if (slot == NULL || !is_message(slots, slot, first) || !is_first(recv) || weft_progress_holds())
         return end_slowly(recv, slots, slot == NULL, status);
     weft_dense_message_t message = {recv->args.comm, recv->capacity};
     weft_header_t header = weft_slots_header(slots, slot, first);
-    if (!is_taken_so(header, message, recv->args.tag) || header.bytes > WEFT_COPY_SMALL)
+    if (!wefti_is_taken_so(header, message, recv->args.tag) || header.bytes > WEFT_COPY_SMALL)
         return end_slowly(recv, slots, false, status);
     weft_copy_small(recv->args.buf, slot->payload, header.bytes);
     end_first(recv, header, status);

@@ -19,13 +19,17 @@ enum {
     PAUSES = 4,           /* between two rounds of looks */
     ENDS_PER_ROUND = 256, /* of progress with all */
     SEVERAL = 4,
+    VAIN_MOST = 16,    /* looks for messages that did not come, before waits by this lock */
+    VAIN_SKIPPED = 64, /* are left out, but for one of so many */
 };
 
-/* Does a tool want to hear of messages, or may they be in device memory? */
+/* Does a tool want to hear of messages, may they be in device memory, or have packets to other hosts
+ * to go out, as they do in each wait? */
 static bool is_watched(void)
 {
     const uintptr_t *news = __atomic_load_n(&weft_device_news, __ATOMIC_RELAXED);
-    return *news != 0 || __atomic_load_n(&weft_traffic_watched, __ATOMIC_RELAXED) != 0 ||
+    return *news != 0 || weft_progress_holds() ||
+           __atomic_load_n(&weft_traffic_watched, __ATOMIC_RELAXED) != 0 ||
            __atomic_load_n(&weft_match_attempts.watched, __ATOMIC_RELAXED) != 0 ||
            __atomic_load_n(&weft_waits.watched, __ATOMIC_RELAXED) != 0;
 }
@@ -149,10 +153,11 @@ static bool drain_for(weft_matching_t *at, const weft_recv_t *recv, int vci)
     return is_good;
 }
 
-static void pause_for(int times)
+/* Pauses between looks. Where several receives wait, messages come one after the other, and each
+ * look takes a line from a sender that writes. */
+static int pauses_between(const weft_matching_t *at, weft_looks_t looks)
 {
-    for (int i = 0; i < times; i++)
-        weft_cpu_relax();
+    return at->receives.count > SEVERAL ? 2 * looks.between : looks.between;
 }
 
 /* Does the message come from another thread, which needs the lock? */
@@ -169,10 +174,10 @@ static bool look_for(weft_matching_t *at, const weft_recv_t *recv, int vci, bool
         weft_request_is_complete(&recv->request))
         return is_good;
     weft_looks_t looks = weft_progress_looks();
-    int between = at->receives.count > SEVERAL ? 2 * looks.between : looks.between;
-    pause_for(looks.first);
+    int between = pauses_between(at, looks);
+    weft_cpu_pause(looks.first);
     for (int i = 0; i < looks.most && is_good && !weft_request_is_complete(&recv->request); i++) {
-        pause_for(between);
+        weft_cpu_pause(between);
         is_good = drain_for(at, recv, vci);
     }
     return is_good;
@@ -220,32 +225,43 @@ bool weft_vci_send(const void *buf, weft_dense_message_t message, int dest, int 
 
 /* ---- receiving ---- */
 
+/* A message that may go straight to the program. */
+typedef struct wanted {
+    void *buf;
+    weft_dense_message_t message;
+    int tag;
+    bool waits; /* for about a microsecond */
+} awaited_t;
+
 /* The next packet of a process, if it comes soon. */
-static bool peek_soon(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload)
+static bool peek_soon(const weft_matching_t *at, weft_endpoint_t *endpoint, weft_header_t *header,
+                      const void **payload)
 {
     bool is_there = endpoint->link->peek(endpoint, header, payload);
     if (is_there)
         return true;
     weft_looks_t looks = weft_progress_looks();
-    pause_for(looks.first);
+    int between = pauses_between(at, looks);
+    weft_cpu_pause(looks.first);
     for (int i = 0; !is_there && i < looks.most; i++) {
         is_there = endpoint->link->peek(endpoint, header, payload);
-        pause_for(is_there ? 0 : looks.between);
+        weft_cpu_pause(is_there ? 0 : between);
     }
     return is_there;
 }
 
-/* *out: its status, but for the source. */
-static bool take_soon(weft_endpoint_t *endpoint, void *buf, weft_dense_message_t message, int tag,
+/* Takes the next message of a process. *out: its status, but for the source. */
+static bool take_next(const weft_matching_t *at, weft_endpoint_t *endpoint, const awaited_t *wanted,
                       MPI_Status *out)
 {
     weft_header_t header;
     const void *payload;
-    if (!peek_soon(endpoint, &header, &payload) || header.kind != WEFT_PACKET_EAGER ||
-        header.context != message.comm->context || (header.tag != tag && tag != MPI_ANY_TAG) ||
-        header.bytes > message.bytes)
+    bool is_there = wanted->waits ? peek_soon(at, endpoint, &header, &payload)
+                                  : endpoint->link->peek(endpoint, &header, &payload);
+    if (!is_there || header.kind != WEFT_PACKET_EAGER ||
+        !wefti_is_taken_so(header, wanted->message, wanted->tag))
         return false;
-    copy_message(buf, payload, header.bytes);
+    copy_message(wanted->buf, payload, header.bytes);
     endpoint->link->take(endpoint, header.bytes);
     *out = (MPI_Status){.MPI_TAG = header.tag};
     weft_status_set_bytes(out, header.bytes);
@@ -264,9 +280,10 @@ bool weft_vci_recv_now(void *buf, weft_dense_message_t message, int source, int 
     if (at == NULL)
         return false;
     MPI_Status own;
+    awaited_t wanted = {buf, message, tag, true};
     bool is_turn = ++at->ends % ENDS_PER_ROUND == 0;
     bool is_taken = at->receives.count == 0 && at->messages.count == 0 &&
-                    take_soon(weft_endpoint_of_vci(reached, vci), buf, message, tag, &own);
+                    take_next(at, weft_endpoint_of_vci(reached, vci), &wanted, &own);
     weft_vci_give(vci);
     if (is_turn)
         progress_with_all();
@@ -344,15 +361,70 @@ static bool collect(weft_matching_t *at, weft_recv_t *recv, MPI_Status *status)
     return true;
 }
 
-/* Ends one that is over, or becomes so within a microsecond. */
+/* Where the threads share cores, what is awaited comes from one that does not run: then the long
+ * way, which lets it run, had better be taken at once. */
+static bool waits_in_vain(weft_matching_t *at)
+{
+    return at->vain >= VAIN_MOST && ++at->skipped % VAIN_SKIPPED != 0;
+}
+
+/* Does the receive wait before all others, and is nothing unusual about it? Then the next message
+ * of its source that has its context and tag is its own. */
+static bool is_first(const weft_matching_t *at, const weft_recv_t *recv)
+{
+    const weft_match_queue_t *receives = &at->receives;
+    return recv->args.source != MPI_ANY_SOURCE && receives->order.next == &recv->entry.order &&
+           !receives->is_long && recv->is_plain && weft_request_is_simple(&recv->request) &&
+           !recv->args.comm->is_forsaken && recv->entry.key.source != weft_processes.self;
+}
+
+/* Such a one. As the message goes to the program at once, the request does not become complete
+ * before. */
+static bool end_first(weft_matching_t *at, weft_recv_t *recv, bool waits, MPI_Status *status)
+{
+    weft_endpoint_t *reached = weft_process_reached(recv->entry.key.source);
+    awaited_t wanted = {recv->args.buf, {recv->args.comm, recv->capacity}, recv->args.tag, waits};
+    MPI_Status own;
+    if (reached == NULL ||
+        !take_next(at, weft_endpoint_of_vci(reached, weft_vci_of(recv->args.context)), &wanted,
+                   &own))
+        return false;
+    weft_match_unlink(&at->receives, &recv->entry);
+    recv->is_queued = false;
+    own.MPI_SOURCE = recv->args.source;
+    weft_status_copy(status, &own);
+    recv->request.object.kind = WEFT_FREED;
+    weft_comm_end_vci_use(recv->args.comm);
+    wefti_recv_prepared(at, recv);
+    return true;
+}
+
+/* Ends one that is not over yet, but becomes so within a microsecond. */
+static weft_vci_look_t await_recv(weft_matching_t *at, weft_recv_t *recv, bool waits,
+                                  MPI_Status *status)
+{
+    bool is_brief = waits && waits_in_vain(at), waits_first = is_first(at, recv);
+    if (waits_first && end_first(at, recv, waits && !is_brief, status)) {
+        at->vain = 0;
+        return WEFT_VCI_OVER;
+    }
+    bool is_good =
+        look_for(at, recv, weft_vci_of(recv->args.context), waits && !is_brief && !waits_first);
+    if (weft_request_is_complete(&recv->request)) {
+        at->vain = 0;
+        return collect(at, recv, status) ? WEFT_VCI_OVER : WEFT_VCI_NEEDS_ALL;
+    }
+    at->vain += waits && at->vain < VAIN_MOST;
+    return is_good && !is_brief ? WEFT_VCI_MAY_COME : WEFT_VCI_NEEDS_ALL;
+}
+
+/* Ends one that is over, or becomes so. */
 static weft_vci_look_t end_recv(weft_matching_t *at, weft_recv_t *recv, bool waits,
                                 MPI_Status *status)
 {
-    int vci = weft_vci_of(recv->args.context);
-    bool is_good = weft_request_is_complete(&recv->request) || look_for(at, recv, vci, waits);
-    if (weft_request_is_complete(&recv->request))
-        return collect(at, recv, status) ? WEFT_VCI_OVER : WEFT_VCI_NEEDS_ALL;
-    return is_good ? WEFT_VCI_MAY_COME : WEFT_VCI_NEEDS_ALL;
+    if (!weft_request_is_complete(&recv->request))
+        return await_recv(at, recv, waits, status);
+    return collect(at, recv, status) ? WEFT_VCI_OVER : WEFT_VCI_NEEDS_ALL;
 }
 
 static weft_vci_look_t end_sent(weft_request_t *request, MPI_Status *status)
@@ -422,6 +494,8 @@ static bool pause_between(const weft_request_t *request, int64_t until_ns)
 
 int weft_vci_wait(int count, MPI_Request handles[], MPI_Status statuses[])
 {
+    if (count == 0 || vci_of_request(weft_request_of(handles[0])) == 0)
+        return 0; /* most often in programs that have no use for VCIs */
     int64_t wait_ns = weft_progress_is_short() ? WAIT_SHORT_NS : WAIT_NS, until_ns = 0;
     weft_vci_look_t seen = WEFT_VCI_OVER;
     int ended = 0;

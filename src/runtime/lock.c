@@ -176,8 +176,7 @@ static bool take_awake(lock_t *lock)
     int64_t until_ns = weft_clock_ns() + AWAKE_NS;
     int pauses = 1;
     do {
-        for (int i = 0; i < pauses; i++)
-            weft_cpu_relax();
+        weft_cpu_pause(pauses);
         pauses = pauses < PAUSES_MOST ? 2 * pauses : PAUSES_MOST;
         if (!atomic_load_explicit(&lock->is_taken, memory_order_relaxed) &&
             pthread_mutex_trylock(&lock->mutex) == 0)
@@ -295,6 +294,7 @@ void weft_lock_offer(void)
 /* ---- those of VCIs ---- */
 
 _Thread_local unsigned weft_vcis_held;
+atomic_bool weft_vcis_used;
 
 void weft_vci_take(int vci)
 {

@@ -75,7 +75,7 @@ atomic_uint *weft_senders_fence = &own_senders_fence;
 
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
-void (*weft_progress_held)(void);
+void (*_Atomic weft_progress_held)(void);
 atomic_int weft_progress_sleepers;
 
 static weft_doorbell_t private_doorbell;
@@ -135,8 +135,7 @@ static void poll_some(void)
 
 static void pause_some(void)
 {
-    for (int i = 0; i < PAUSES_TO_MEASURE; i++)
-        weft_cpu_relax();
+    weft_cpu_pause(PAUSES_TO_MEASURE);
 }
 
 /* The least of some measurements, as other ranks may have the core during any of them. */

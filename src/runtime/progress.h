@@ -96,17 +96,24 @@ void weft_progress_in_background(const bool *flag);
 /** Threads of this process that wait in one of these three; with the lock, or to be guessed. */
 int weft_progress_waits(void);
 
-/** Not NULL: a transport holds packets back, and this sends them. Set by the transport. */
-extern WEFT_OWN_SYMBOL void (*weft_progress_held)(void);
+/** Not NULL: a transport holds packets back, and this sends them. Set by the transport, with the
+ *  lock. */
+extern WEFT_OWN_SYMBOL void (*_Atomic weft_progress_held)(void);
+
+/** Is anything held back? Also without the lock. */
+static inline bool weft_progress_holds(void)
+{
+    return atomic_load_explicit(&weft_progress_held, memory_order_relaxed) != NULL;
+}
 
 /** To be called before a call returns that tells the program of something complete: it may leave
  * MPI for long. Where nothing is held back this costs one load. */
 static inline void weft_progress_let_go(void)
 {
-    void (*let_go)(void) = weft_progress_held;
+    void (*let_go)(void) = atomic_load_explicit(&weft_progress_held, memory_order_relaxed);
     if (__builtin_expect(let_go == NULL, 1))
         return;
-    weft_progress_held = NULL;
+    atomic_store_explicit(&weft_progress_held, NULL, memory_order_relaxed);
     let_go();
 }
 

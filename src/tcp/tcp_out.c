@@ -261,7 +261,7 @@ static void gather_frames(tcp_peer_t *peer)
         return;
     }
     wefti_tcp_note_dirty(peer);
-    weft_progress_held = let_frames_go;
+    atomic_store_explicit(&weft_progress_held, let_frames_go, memory_order_relaxed);
 }
 
 /* Does nothing wait, and was nothing sent to the peer in this round? Notes that something is. */
