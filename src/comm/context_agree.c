@@ -5,6 +5,7 @@
 #include "pt2pt/pt2pt.h"
 #include "object/group.h"
 #include "runtime/progress.h"
+#include "runtime/vci.h"
 #include "base/config.h"
 #include "base/fail.h"
 #include "mpix.h"
@@ -41,6 +42,7 @@ void wefti_creation_choose_vci(weft_creation_t *creation, const weft_group_t *gr
             return;
     }
     creation->vci = 1 + (int)(creation->number % (uint32_t)(weft_world.vcis - 1));
+    atomic_store_explicit(&weft_vcis_used, true, memory_order_relaxed);
 }
 
 static int parent_rank(const weft_members_t *members, int rank)

@@ -129,7 +129,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
             return MPI_SUCCESS;
         }
     }
-    if (weft_world.vcis > 1 && handle != NULL && weft_vci_wait(1, handle, status) > 0)
+    if (weft_vcis_are_used() && handle != NULL && weft_vci_wait(1, handle, status) > 0)
         return MPI_SUCCESS;
     return wait_for(handle, status);
 }
@@ -154,7 +154,7 @@ static bool test_by_vci(MPI_Request *handle, int *flag, MPI_Status *status)
 WEFT_API(MPI_Test);
 int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
-    if (weft_world.vcis > 1 && handle != NULL && flag != NULL && test_by_vci(handle, flag, status))
+    if (weft_vcis_are_used() && handle != NULL && flag != NULL && test_by_vci(handle, flag, status))
         return MPI_SUCCESS;
     weft_call_t call = weft_call_begin("MPI_Test");
     weft_request_t *request = NULL;
@@ -217,7 +217,7 @@ static int collect_all(weft_call_t *call, int count, MPI_Request handles[], MPI_
 WEFT_API(MPI_Waitall);
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
-    int done = weft_world.vcis > 1 ? weft_wait_by_vcis(count, handles, statuses) : 0;
+    int done = weft_vcis_are_used() ? weft_wait_by_vcis(count, handles, statuses) : 0;
     weft_call_t call = weft_call_begin("MPI_Waitall");
     int err = weft_check_requests(count, handles, "array_of_requests");
     if (err != MPI_SUCCESS)

@@ -101,7 +101,7 @@ exchange(const char *name, const user_exchange_t *user, MPI_Status *status)
     if (exchange_dense(name, user, status, &result))
         return result;
     const user_exchange_t copy = *user;
-    if (weft_world.vcis > 1 && exchange_by_vci(name, &copy, status, &result))
+    if (weft_vcis_are_used() && exchange_by_vci(name, &copy, status, &result))
         return result;
     return exchange_any(name, &copy, status);
 }

@@ -45,7 +45,7 @@ static int start_mpi(const char *name, int required)
  *  @note A program that is started without mpirun, or another launcher with PMIx, is a job of one
  *      process, unless RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT or MPIX_Bootstrap_set say how
  *      to find the others.
- *  @note The thread level is MPI_THREAD_SINGLE.
+ *  @note The thread level is MPI_THREAD_SINGLE, unless WEFT_THREAD_LEVEL raises it.
  *  @see MPI_Init_thread, MPI_Finalize, MPI_Session_init, MPIX_Bootstrap_set */
 WEFT_API(MPI_Init);
 int PMPI_Init(int *argc, char ***argv)
@@ -60,7 +60,8 @@ int PMPI_Init(int *argc, char ***argv)
  *  @param[in] required  MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED (only the thread that makes this
  *      call will call MPI), MPI_THREAD_SERIALIZED (one thread at a time), or MPI_THREAD_MULTIPLE
  *  @param[out] provided  the level that there is; may be NULL
- *  @note Weft provides what is asked for. With MPI_THREAD_MULTIPLE each call takes a lock.
+ *  @note Weft provides what is asked for, or more with WEFT_THREAD_LEVEL. With MPI_THREAD_MULTIPLE
+ *      each call takes a lock.
  *  @see MPI_Init, MPI_Query_thread */
 WEFT_API(MPI_Init_thread);
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
@@ -76,7 +77,7 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     }
     int err = start_mpi("MPI_Init_thread", granted);
     if (err == MPI_SUCCESS && provided != NULL)
-        *provided = granted;
+        *provided = weft_world.thread_level;
     return err;
 }
 

@@ -4,9 +4,11 @@
 #include "mpi/leaks.h"
 #include "mpi/start.h"
 #include "object/comm.h"
+#include "object/info_env.h"
 #include "runtime/lock.h"
 #include "runtime/world.h"
 #include "base/config.h"
+#include "base/fail.h"
 #include "mpi.h"
 
 #include <pthread.h>
@@ -56,10 +58,26 @@ static int remove_last_user(void)
     return MPI_SUCCESS;
 }
 
+/* For programs whose threads do more than what was asked for. */
+static int raise_thread_level(int *level)
+{
+    int least;
+    if (!weft_thread_level_read(weft_config.THREAD_LEVEL, &least))
+        return weft_fail(MPI_ERR_ARG,
+                         "WEFT_THREAD_LEVEL is \"%s\"; expected is MPI_THREAD_SINGLE, "
+                         "MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE",
+                         weft_config.THREAD_LEVEL);
+    if (*level < least)
+        *level = least;
+    return MPI_SUCCESS;
+}
+
 int weft_library_enter_world(int thread_level)
 {
     weft_errhandler_t *handler;
     int err = weft_errhandler_initial(&handler); /* before the others rely on this process */
+    if (err == MPI_SUCCESS)
+        err = raise_thread_level(&thread_level);
     if (err != MPI_SUCCESS)
         return err;
     pthread_mutex_lock(&gate);

@@ -133,7 +133,7 @@ weft_is_dense_message(const weft_user_message_t *user, bool is_recv, weft_dense_
 static inline bool weft_goes_by_vci(const weft_user_message_t *user, bool is_recv,
                                     weft_dense_message_t *out)
 {
-    return __builtin_expect(!weft_world.is_plain, 0) && weft_world.vcis > 1 &&
+    return __builtin_expect(!weft_world.is_plain, 0) && weft_vcis_are_used() &&
            weft_is_dense_message(user, is_recv, out) && weft_comm_has_vci(out->comm);
 }
 

@@ -36,6 +36,7 @@
 #include "runtime/nodes.h"
 #include "runtime/progress.h"
 #include "runtime/progress_thread.h"
+#include "runtime/vci.h"
 #include "runtime/world.h"
 #include "base/config.h"
 #include "base/copy.h"
@@ -83,6 +84,12 @@ void weft_abort_job(int code, const char *why)
     weft_pmi_abort(code, why, weft_world.has_lost && !weft_world.lacks_files);
 }
 
+static void forget_vcis(void)
+{
+    weft_world.vcis = 1;
+    atomic_store_explicit(&weft_vcis_used, false, memory_order_relaxed);
+}
+
 static int start_join_job(int thread_level)
 {
     int err = weft_pmi_open(&job);
@@ -102,7 +109,7 @@ static int start_join_job(int thread_level)
     weft_world.appnum = job.app_number;
     weft_world.universe_size = job.universe_size;
     weft_world.thread_level = thread_level;
-    weft_world.vcis = 1;
+    forget_vcis();
     weft_world.wireup = &wireup;
     weft_log_open(job.size > 1 ? job.rank : -1);
     return weft_processes_open(job.size, job.rank);
@@ -415,7 +422,7 @@ int weft_stop(void)
     weft_coll_close();
     weft_pt2pt_close();
     weft_cuda_close();
-    weft_world.vcis = 1;
+    forget_vcis();
     close_transports();
     weft_failures_close();
     weft_nodes_close();

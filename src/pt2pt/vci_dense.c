@@ -23,8 +23,8 @@ enum {
     VAIN_SKIPPED = 64, /* are left out, but for one of so many */
 };
 
-/* Does a tool want to hear of messages, may they be in device memory, or have packets to other hosts
- * to go out, as they do in each wait? */
+/* Does a tool want to hear of messages, may they be in device memory, or have packets to other
+ * hosts to go out, as they do in each wait? */
 static bool is_watched(void)
 {
     const uintptr_t *news = __atomic_load_n(&weft_device_news, __ATOMIC_RELAXED);

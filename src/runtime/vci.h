@@ -19,6 +19,7 @@
 #include "runtime/world.h"
 #include "base/own_symbol.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,6 +29,14 @@ enum {
 };
 
 static const uint32_t WEFT_VCI_MASK = (uint32_t)(WEFT_VCIS - 1) << WEFT_VCI_SHIFT;
+
+/** Has a communicator got another VCI than VCI 0? Otherwise nobody needs to look for one. */
+extern WEFT_OWN_SYMBOL atomic_bool weft_vcis_used;
+
+static inline bool weft_vcis_are_used(void)
+{
+    return atomic_load_explicit(&weft_vcis_used, memory_order_relaxed);
+}
 
 /** The VCI of messages with this context. Those of collectives, which are odd, are in VCI 0. */
 static inline int weft_vci_of(uint32_t context)

@@ -93,8 +93,8 @@ static void test_allreduce(int call, int bytes)
 }
 
 typedef void (*move_fn)(int call, int bytes);
-static const move_fn moves[] = {test_bcast, test_gather, test_scatter, test_allgather,
-                                test_alltoall, test_allreduce};
+static const move_fn moves[] = {test_bcast,     test_gather,   test_scatter,
+                                test_allgather, test_alltoall, test_allreduce};
 enum { MOVES = sizeof(moves) / sizeof(moves[0]) };
 
 static void test_each(void)
