@@ -226,7 +226,7 @@ bool weft_vci_send(const void *buf, weft_dense_message_t message, int dest, int 
 /* ---- receiving ---- */
 
 /* A message that may go straight to the program. */
-typedef struct wanted {
+typedef struct awaited {
     void *buf;
     weft_dense_message_t message;
     int tag;
@@ -251,17 +251,17 @@ static bool peek_soon(const weft_matching_t *at, weft_endpoint_t *endpoint, weft
 }
 
 /* Takes the next message of a process. *out: its status, but for the source. */
-static bool take_next(const weft_matching_t *at, weft_endpoint_t *endpoint, const awaited_t *wanted,
-                      MPI_Status *out)
+static bool take_next(const weft_matching_t *at, weft_endpoint_t *endpoint,
+                      const awaited_t *awaited, MPI_Status *out)
 {
     weft_header_t header;
     const void *payload;
-    bool is_there = wanted->waits ? peek_soon(at, endpoint, &header, &payload)
-                                  : endpoint->link->peek(endpoint, &header, &payload);
+    bool is_there = awaited->waits ? peek_soon(at, endpoint, &header, &payload)
+                                   : endpoint->link->peek(endpoint, &header, &payload);
     if (!is_there || header.kind != WEFT_PACKET_EAGER ||
-        !wefti_is_taken_so(header, wanted->message, wanted->tag))
+        !wefti_is_taken_so(header, awaited->message, awaited->tag))
         return false;
-    copy_message(wanted->buf, payload, header.bytes);
+    copy_message(awaited->buf, payload, header.bytes);
     endpoint->link->take(endpoint, header.bytes);
     *out = (MPI_Status){.MPI_TAG = header.tag};
     weft_status_set_bytes(out, header.bytes);
@@ -280,10 +280,10 @@ bool weft_vci_recv_now(void *buf, weft_dense_message_t message, int source, int 
     if (at == NULL)
         return false;
     MPI_Status own;
-    awaited_t wanted = {buf, message, tag, true};
+    awaited_t awaited = {buf, message, tag, true};
     bool is_turn = ++at->ends % ENDS_PER_ROUND == 0;
     bool is_taken = at->receives.count == 0 && at->messages.count == 0 &&
-                    take_next(at, weft_endpoint_of_vci(reached, vci), &wanted, &own);
+                    take_next(at, weft_endpoint_of_vci(reached, vci), &awaited, &own);
     weft_vci_give(vci);
     if (is_turn)
         progress_with_all();
@@ -383,10 +383,10 @@ static bool is_first(const weft_matching_t *at, const weft_recv_t *recv)
 static bool end_first(weft_matching_t *at, weft_recv_t *recv, bool waits, MPI_Status *status)
 {
     weft_endpoint_t *reached = weft_process_reached(recv->entry.key.source);
-    awaited_t wanted = {recv->args.buf, {recv->args.comm, recv->capacity}, recv->args.tag, waits};
+    awaited_t awaited = {recv->args.buf, {recv->args.comm, recv->capacity}, recv->args.tag, waits};
     MPI_Status own;
     if (reached == NULL ||
-        !take_next(at, weft_endpoint_of_vci(reached, weft_vci_of(recv->args.context)), &wanted,
+        !take_next(at, weft_endpoint_of_vci(reached, weft_vci_of(recv->args.context)), &awaited,
                    &own))
         return false;
     weft_match_unlink(&at->receives, &recv->entry);
