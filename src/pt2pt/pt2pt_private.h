@@ -422,6 +422,23 @@ static inline void wefti_dense_recv_set(weft_recv_t *recv, void *buf, weft_dense
     recv->is_plain = recv->is_queued = true;
 }
 
+/** Does a receive of the short way wait before all others of its VCI, and is nothing unusual about
+ * it? Then the next message of its source that has its context and tag is its own. */
+static inline bool wefti_recv_is_first(const weft_matching_t *vci, const weft_recv_t *recv)
+{
+    const weft_match_queue_t *receives = &vci->receives;
+    return receives->order.next == &recv->entry.order && !receives->is_long && recv->is_plain &&
+           weft_request_is_simple(&recv->request);
+}
+
+/** Calls of weft_cpu_relax() between looks for a message. Where several receives wait, messages
+ * come one after the other, and each look takes a line from a sender that writes. */
+static inline int wefti_pauses_between(const weft_matching_t *vci, weft_looks_t looks)
+{
+    enum { SEVERAL = 4 };
+    return vci->receives.count > SEVERAL ? 2 * looks.between : looks.between;
+}
+
 /** Is this the header of the next message that such a receive takes, in one piece? */
 static inline bool wefti_is_taken_so(weft_header_t header, weft_dense_message_t message, int tag)
 {

@@ -23,17 +23,14 @@ static inline bool is_undisturbed(void)
            weft_waits.watched == 0;
 }
 
-enum { SEVERAL = 4 };
-
 /* The slot with the next packet; NULL: it was not there within some looks. Who has passed the baton
- * waits for an answer. Where several receives wait, messages come one after the other, and each
- * look takes a line from a sender that writes: they are further apart. */
+ * waits for an answer. */
 static __attribute__((noinline)) const weft_slot_t *await_slot(const weft_slots_t *slots,
                                                                uint64_t *first)
 {
     weft_looks_t looks = weft_progress_looks();
     const weft_slot_t *slot;
-    int between = wefti_pt2pt.vcis[0].receives.count > SEVERAL ? 2 * looks.between : looks.between;
+    int between = wefti_pauses_between(&wefti_pt2pt.vcis[0], looks);
     weft_cpu_pause(slots->has_baton ? 0 : looks.first);
     for (int i = 0; (slot = weft_slots_next(slots, first)) == NULL && i < looks.most; i++)
         weft_cpu_pause(between);
@@ -91,13 +88,9 @@ bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag
     return true;
 }
 
-/* Does the receive wait before all others, and is nothing unusual about it? Then the next message
- * of its source that has its context and tag is its own. */
 static inline bool is_first(const weft_recv_t *recv)
 {
-    const weft_match_queue_t *receives = &wefti_pt2pt.vcis[0].receives;
-    return receives->order.next == &recv->entry.order && !receives->is_long && recv->is_plain &&
-           weft_request_is_simple(&recv->request) && wefti_is_unobserved();
+    return wefti_recv_is_first(&wefti_pt2pt.vcis[0], recv) && wefti_is_unobserved();
 }
 
 /* As the message goes to the program at once, the request does not become complete before. */

@@ -18,9 +18,8 @@ enum {
     WAIT_SHORT_NS = 500,  /* the same where cores are short */
     PAUSES = 4,           /* between two rounds of looks */
     ENDS_PER_ROUND = 256, /* of progress with all */
-    SEVERAL = 4,
-    VAIN_MOST = 16,    /* looks for messages that did not come, before waits by this lock */
-    VAIN_SKIPPED = 64, /* are left out, but for one of so many */
+    VAIN_MOST = 16,       /* looks for messages that did not come, before waits by this lock */
+    VAIN_SKIPPED = 64,    /* are left out, but for one of so many */
 };
 
 /* Does a tool want to hear of messages, may they be in device memory, or have packets to other
@@ -153,13 +152,6 @@ static bool drain_for(weft_matching_t *at, const weft_recv_t *recv, int vci)
     return is_good;
 }
 
-/* Pauses between looks. Where several receives wait, messages come one after the other, and each
- * look takes a line from a sender that writes. */
-static int pauses_between(const weft_matching_t *at, weft_looks_t looks)
-{
-    return at->receives.count > SEVERAL ? 2 * looks.between : looks.between;
-}
-
 /* Does the message come from another thread, which needs the lock? */
 static bool is_to_come_from_here(const weft_recv_t *recv)
 {
@@ -174,7 +166,7 @@ static bool look_for(weft_matching_t *at, const weft_recv_t *recv, int vci, bool
         weft_request_is_complete(&recv->request))
         return is_good;
     weft_looks_t looks = weft_progress_looks();
-    int between = pauses_between(at, looks);
+    int between = wefti_pauses_between(at, looks);
     weft_cpu_pause(looks.first);
     for (int i = 0; i < looks.most && is_good && !weft_request_is_complete(&recv->request); i++) {
         weft_cpu_pause(between);
@@ -241,7 +233,7 @@ static bool peek_soon(const weft_matching_t *at, weft_endpoint_t *endpoint, weft
     if (is_there)
         return true;
     weft_looks_t looks = weft_progress_looks();
-    int between = pauses_between(at, looks);
+    int between = wefti_pauses_between(at, looks);
     weft_cpu_pause(looks.first);
     for (int i = 0; !is_there && i < looks.most; i++) {
         is_there = endpoint->link->peek(endpoint, header, payload);
@@ -368,13 +360,10 @@ static bool waits_in_vain(weft_matching_t *at)
     return at->vain >= VAIN_MOST && ++at->skipped % VAIN_SKIPPED != 0;
 }
 
-/* Does the receive wait before all others, and is nothing unusual about it? Then the next message
- * of its source that has its context and tag is its own. */
+/* May the next message of its source go straight to the program? */
 static bool is_first(const weft_matching_t *at, const weft_recv_t *recv)
 {
-    const weft_match_queue_t *receives = &at->receives;
-    return recv->args.source != MPI_ANY_SOURCE && receives->order.next == &recv->entry.order &&
-           !receives->is_long && recv->is_plain && weft_request_is_simple(&recv->request) &&
+    return recv->args.source != MPI_ANY_SOURCE && wefti_recv_is_first(at, recv) &&
            !recv->args.comm->is_forsaken && recv->entry.key.source != weft_processes.self;
 }
 
@@ -494,9 +483,7 @@ static bool pause_between(const weft_request_t *request, int64_t until_ns)
 
 int weft_vci_wait(int count, MPI_Request handles[], MPI_Status statuses[])
 {
-    if (count == 0 || vci_of_request(weft_request_of(handles[0])) == 0)
-        return 0; /* most often in programs that have no use for VCIs */
-    int64_t wait_ns = weft_progress_is_short() ? WAIT_SHORT_NS : WAIT_NS, until_ns = 0;
+    int64_t until_ns = 0;
     weft_vci_look_t seen = WEFT_VCI_OVER;
     int ended = 0;
     while (ended < count && seen != WEFT_VCI_NEEDS_ALL) {
@@ -506,7 +493,7 @@ int weft_vci_wait(int count, MPI_Request handles[], MPI_Status statuses[])
         if (seen != WEFT_VCI_MAY_COME)
             continue;
         if (more > 0 || until_ns == 0)
-            until_ns = weft_clock_ns() + wait_ns;
+            until_ns = weft_clock_ns() + (weft_progress_is_short() ? WAIT_SHORT_NS : WAIT_NS);
         if (!pause_between(weft_request_of(handles[ended]), until_ns))
             return ended;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long moves of a pair of ranks, over their wall or as messages (route_choice.h). Messages may be
- * read from the sender's memory, by both ranks at once (shm/shared_copy.h): on a Cascade Lake a
- * bcast of 1 MiB takes 91 us over the wall and 43 so.
+ * Long moves and allreduces of a pair of ranks, over their wall or as messages (route_choice.h).
+ * Messages may be read from the sender's memory, by both ranks at once (shm/shared_copy.h): on a
+ * Cascade Lake a bcast of 1 MiB takes 91 us over the wall and 43 so.
  *
  * The first member decides for both, by collective and size. Each shows when it began and ended its
  * last move; a move took the time from the later beginning to the later end. A change holds from a
