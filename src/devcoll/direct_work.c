@@ -377,28 +377,12 @@ bool wefti_direct_is_shared(const weft_meeting_t *meeting)
     return false;
 }
 
-/* Bytes behind the address of its share. */
-static uint64_t exported_bytes(const weft_offer_t *offer, weft_side_t side)
-{
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < offer->rows[side]; i++) {
-        const weft_export_row_t *row = wefti_offer_row(offer, side, (int)i);
-        most = row->offset + row->bytes > most ? row->offset + row->bytes : most;
-    }
-    return most;
-}
-
 bool wefti_direct_keeps_operands(const weft_meeting_t *meeting)
 {
-    for (int i = 0; i < meeting->members; i++) {
-        const weft_offer_t *offer = wefti_offer_of(meeting, i);
-        const weft_share_t *gives = &offer->share[WEFT_GIVES], *gets = &offer->share[WEFT_GETS];
-        if (offer->has_data[WEFT_GIVES] && offer->has_data[WEFT_GETS] &&
-            gives->address < gets->address + exported_bytes(offer, WEFT_GETS) &&
-            gets->address < gives->address + exported_bytes(offer, WEFT_GIVES))
-            return false;
-    }
-    return true;
+    bool keeps = true;
+    for (int i = 0; i < meeting->members; i++)
+        keeps &= wefti_offer_of(meeting, i)->keeps_operands != 0;
+    return keeps;
 }
 
 int wefti_direct_map(const weft_meeting_t *meeting, const weft_coll_args_t *args,

@@ -132,3 +132,16 @@ weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES])
     weft_device_t *device = exports[WEFT_GETS].device;
     return device != NULL ? device : exports[WEFT_GIVES].device;
 }
+
+bool wefti_exports_keep_operands(const weft_export_t exports[WEFT_SIDES])
+{
+    const weft_regions_t *gives = &exports[WEFT_GIVES].regions, *gets = &exports[WEFT_GETS].regions;
+    ptrdiff_t gives_low, gives_high, gets_low, gets_high;
+    if (wefti_export_needs_copy(&exports[WEFT_GETS]) ||
+        !wefti_regions_span(gives, &gives_low, &gives_high) ||
+        !wefti_regions_span(gets, &gets_low, &gets_high))
+        return true;
+    uintptr_t given = (uintptr_t)gives->buf, got = (uintptr_t)gets->buf;
+    return given + (uintptr_t)gives_high <= got + (uintptr_t)gets_low ||
+           got + (uintptr_t)gets_high <= given + (uintptr_t)gives_low;
+}

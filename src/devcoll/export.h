@@ -62,4 +62,8 @@ size_t wefti_export_bytes(const weft_export_t *export);
 /** The device of all data that a call exports; NULL if there are no data. */
 weft_device_t *wefti_exports_device(const weft_export_t exports[WEFT_SIDES]);
 
+/** Are the user's operands still there when others have written the results of this rank? They may
+ * not be where it works in place, even if what it gives is exported as a copy. */
+bool wefti_exports_keep_operands(const weft_export_t exports[WEFT_SIDES]);
+
 #endif

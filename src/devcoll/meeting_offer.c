@@ -25,6 +25,7 @@ weft_offer_t *wefti_offer_write(const weft_meeting_t *meeting, const weft_offer_
     offer->radix = call->radix;
     offer->op = args->op == NULL ? -1 : args->op->kind;
     offer->machine = args->op == NULL ? -1 : args->recv_type->machine;
+    offer->keeps_operands = wefti_exports_keep_operands(exports);
     offer->ready = 0;
     memset(offer->stage, 0, sizeof(offer->stage));
     memset(offer->bound, 0, sizeof(offer->bound));

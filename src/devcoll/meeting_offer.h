@@ -33,6 +33,7 @@ static inline bool wefti_is_same_object(const weft_multicast_share_t *a,
 struct weft_offer {
     int32_t coll, tag, root;
     int32_t op, machine, radix; /* where an operation is applied */
+    uint32_t keeps_operands;    /* else results may be written where they were */
     uint32_t ready;             /* a bit for each method by which this member would do the call */
     /* how far this member is in the stages of each method (kernel_method.h) */
     uint32_t stage[WEFT_METHODS];

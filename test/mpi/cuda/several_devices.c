@@ -37,6 +37,7 @@ static CUcontext contexts[DEVICES];
 static stream_comm_t streams[DEVICES]; /* one on each device */
 static int rank, size, root, count, wrong;
 static form_t form;
+static MPI_Comm comm = MPI_COMM_WORLD;
 static const char *at;                            /* the layout for this rank */
 static int *ins[DEVICES + 1], *outs[DEVICES + 1]; /* [place]: size * count integers each */
 static int *in, *out;                             /* those that the layout says */
@@ -103,11 +104,11 @@ static void put(char place, int *buffer, const int *from)
     do {                                                                                           \
         MPI_Request request = MPI_REQUEST_NULL;                                                    \
         if (form == BLOCKING)                                                                      \
-            MPI_##name(OPEN ARGUMENTS, MPI_COMM_WORLD);                                            \
+            MPI_##name(OPEN ARGUMENTS, comm);                                                      \
         else if (form == NONBLOCKING)                                                              \
-            MPI_I##lower(OPEN ARGUMENTS, MPI_COMM_WORLD, &request);                                \
+            MPI_I##lower(OPEN ARGUMENTS, comm, &request);                                          \
         else                                                                                       \
-            MPI_##name##_init(OPEN ARGUMENTS, MPI_COMM_WORLD, MPI_INFO_NULL, &request);            \
+            MPI_##name##_init(OPEN ARGUMENTS, comm, MPI_INFO_NULL, &request);                      \
         run_request(&request);                                                                     \
     } while (0)
 
@@ -374,6 +375,23 @@ static void run_all(void)
     }
 }
 
+/* On new communicators, whose ranks do not know yet that one of them cannot map a buffer: those
+ * that can have perhaps written results when they hear of it, and then all do the call again. */
+static void run_first_calls(void)
+{
+    form = BLOCKING;
+    for (int i = 0; i < LAYOUTS; i++) {
+        for (int j = 0; j < CALLS; j++) {
+            if (!calls[j].is_in_all_forms)
+                continue;
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+            run_once(&layouts[i], &calls[j]);
+            MPI_Comm_free(&comm);
+        }
+    }
+    comm = MPI_COMM_WORLD;
+}
+
 static bool all_are(bool claim)
 {
     int own = claim, all = 0;
@@ -402,6 +420,7 @@ static void check_kernels(const layout_t *layout, const call_t *call)
 static void check_all_kernels(void)
 {
     form = BLOCKING;
+    wrong = all_are(wrong == 0) ? 0 : 1;
     for (int i = 0; i < LAYOUTS; i++) {
         for (int j = 0; j < CALLS; j++) {
             bool knows = by_switch ? calls[j].multicast_knows : calls[j].exchanges != NONE;
@@ -442,6 +461,7 @@ static void check_count(bool by_kernels)
     sent = malloc(total_bytes()), wanted = malloc(total_bytes());
     for (int place = 0; place <= DEVICES; place++)
         ins[place] = take(place), outs[place] = take(place);
+    run_first_calls();
     run_all();
     if (by_kernels)
         check_all_kernels();
