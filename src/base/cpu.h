@@ -56,4 +56,15 @@ static inline void weft_cpu_pause(int times)
         weft_cpu_relax();
 }
 
+/** Have a cache line fetched so that it can be written: other processors lose it. Those without the
+ * instruction pass it by; the compiler's own prefetch is another one unless all have it. */
+static inline void weft_cpu_fetch_to_write(const void *line)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 #endif

@@ -251,21 +251,16 @@ static inline bool weft_slots_hold(const weft_slots_t *slots, const weft_slot_t 
 }
 
 /** The baton has come, with `bytes` bytes. If its sender had all packets of this rank, an answer in
- * it will probably follow, as long as the packet: the lines are fetched to be written. Else both
- * send at once, and do better by the rings. */
-static inline void weft_slots_take_baton(weft_slots_t *slots, size_t bytes)
+ * it will probably follow. Else both send at once, and do better by the rings. */
+static inline void weft_slots_take_baton(weft_slots_t *slots)
 {
     uint64_t first = atomic_load_explicit(&slots->baton->first, memory_order_relaxed);
     uint32_t unseen = slots->sent - (uint32_t)(first >> WEFT_BATON_TAKEN_SHIFT);
     slots->has_baton = true;
-    if ((unseen & WEFT_BATON_TAKEN_MASK) != 0) {
+    if ((unseen & WEFT_BATON_TAKEN_MASK) != 0)
         slots->kept = WEFT_BATON_KEPT;
-        return;
-    }
-    slots->room = slots->baton_most;
-    const char *lines = (const char *)slots->baton;
-    for (size_t at = 0; at < offsetof(weft_slot_t, payload) + bytes; at += sizeof(weft_slot_t))
-        __builtin_prefetch(lines + at, 1);
+    else
+        slots->room = slots->baton_most;
 }
 
 /** A packet of `bytes` bytes has been read, in this slot. */
@@ -274,7 +269,7 @@ static inline void weft_slots_take(weft_slots_t *slots, const weft_slot_t *slot,
     slots->taken++;
     slots->holds_last = weft_slots_hold(slots, slot, bytes);
     if (slot == slots->baton)
-        weft_slots_take_baton(slots, bytes);
+        weft_slots_take_baton(slots);
 }
 
 #endif

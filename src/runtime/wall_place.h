@@ -6,11 +6,6 @@
  *
  *   posts  [wall][rank]  what a member tells, a few small slots
  *   rings  [rank][wall]  longer data
- *
- * Two members do a barrier in one line that both write to. Who comes second takes the line with
- * what the first one has written in it, and so is told in the same crossing. With a line for each
- * post two of them cross in both directions. On an Emerald Rapids two bare loops take 61 ns for a
- * barrier so, and 137 by posts.
  */
 #ifndef WEFT_RUNTIME_WALL_PLACE_H
 #define WEFT_RUNTIME_WALL_PLACE_H
@@ -64,9 +59,6 @@ typedef struct weft_strip_state {
 typedef struct weft_strip {
     weft_post_t posts[WEFT_WALL_POSTS];
     weft_strip_state_t state;
-    /* Of the first of two members: for both, the number of the last post that was a barrier. Alone
-     * in the lines that some processors fetch together. */
-    _Alignas(128) atomic_ullong barriers[2];
 } weft_strip_t;
 
 /** Set by the transport within the host. memory NULL: there are no walls. */

@@ -90,18 +90,6 @@ static inline bool has_post(const weft_wall_t *wall, int member, uint64_t number
            number;
 }
 
-/* As one of two members, in a barrier of this number or a later one. */
-static inline bool has_met(const weft_wall_t *wall, int member, uint64_t number)
-{
-    return wall->barriers != NULL &&
-           atomic_load_explicit(&wall->barriers[member], memory_order_acquire) >= number;
-}
-
-static inline bool is_there(const weft_wall_t *wall, int member, uint64_t number)
-{
-    return has_post(wall, member, number) || has_met(wall, member, number);
-}
-
 /* Some members, one after the other: those of a list, or (list NULL) all from `next` on. */
 typedef struct some_members {
     const int *list;
@@ -129,7 +117,7 @@ static inline bool are_there(const weft_wall_t *wall, some_members_t *members, u
 {
     for (; members->next < members->end; members->next++) {
         int member = member_of(members);
-        if (member != wall->rank && !is_there(wall, member, number))
+        if (member != wall->rank && !has_post(wall, member, number))
             return false;
     }
     return true;
@@ -145,7 +133,7 @@ bool weft_wall_has_all(const weft_wall_t *wall, uint64_t number)
 bool weft_wall_is_in_vain(weft_wall_t *wall, int member, uint64_t number)
 {
     int error = check_member(wall, member);
-    if (error == MPI_SUCCESS || is_there(wall, member, number))
+    if (error == MPI_SUCCESS || has_post(wall, member, number))
         return false;
     weft_wall_give_up(wall, error);
     return true;
@@ -369,42 +357,11 @@ void weft_wall_post_for(weft_wall_t *wall, const int *list, int count)
         weft_doorbell_touch(wall->members[list[i]].doorbell);
 }
 
-/* Who comes first looks on until the other one has come, or has posted something else. */
-static __attribute__((noinline)) bool await_barrier(weft_wall_t *wall, int other)
-{
-    if (!weft_wall_await(wall, other, other + 1))
-        return false;
-    if (has_met(wall, other, wall->number))
-        return true;
-    weft_wall_disagree(wall, other);
-    return false;
-}
-
-bool weft_wall_meet(weft_wall_t *wall)
-{
-    int other = 1 - wall->rank;
-    uint64_t number = ++wall->number;
-    wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
-    atomic_store_explicit(&wall->barriers[wall->rank], number, memory_order_release);
-    weft_doorbell_ring(wall->members[other].doorbell);
-    if (!has_met(wall, other, number) && !await_barrier(wall, other))
-        return false;
-    wall->all_have = number;
-    return true;
-}
-
 /* ---- reading ---- */
-
-/* Of a member's post of this number, which is there. */
-static uint64_t stamp_of(const weft_wall_t *wall, int member)
-{
-    return has_post(wall, member, wall->number) ? weft_wall_post_of(wall, member)->stamp
-                                                : (uint64_t)WEFT_BARRIER << WEFT_STAMP_SHIFT;
-}
 
 void weft_wall_disagree(weft_wall_t *wall, int member)
 {
-    uint64_t its = stamp_of(wall, member), own = wall->stamp;
+    uint64_t its = weft_wall_post_of(wall, member)->stamp, own = wall->stamp;
     weft_coll_t coll = (weft_coll_t)(its >> WEFT_STAMP_SHIFT);
     int error = weft_fail(
         MPI_ERR_TRUNCATE,
@@ -417,7 +374,7 @@ void weft_wall_disagree(weft_wall_t *wall, int member)
 
 bool weft_wall_learn(weft_wall_t *wall, int member, size_t *bytes_out)
 {
-    uint64_t stamp = stamp_of(wall, member);
+    uint64_t stamp = weft_wall_post_of(wall, member)->stamp;
     if ((stamp ^ wall->stamp) >> WEFT_STAMP_SHIFT != 0) {
         weft_wall_disagree(wall, member);
         return false;

@@ -244,8 +244,6 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     use_ring(wall);
     for (int i = 0; i < comm->size; i++)
         add_member(wall, i);
-    if (wall->size == 2) /* the second member writes there, too */
-        wall->barriers = ((weft_strip_t *)wall->members[0].strip)->barriers;
     weft_wall_store_open(wall);
     weft_wall_routes_open(&wall->routes, sum->reads_best);
     walls[wall->index] = wall;

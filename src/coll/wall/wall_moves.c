@@ -64,7 +64,10 @@ static bool take_barrier(weft_wall_call_t *call)
 static int run_paired_barrier(weft_wall_t *wall, const weft_coll_args_t *args)
 {
     (void)args;
-    weft_wall_meet(wall);
+    int other = 1 - wall->rank;
+    if (weft_wall_signal(wall) && weft_wall_await(wall, other, other + 1) &&
+        weft_wall_data(wall, other, 0) != NULL)
+        wall->all_have = wall->number;
     return wall->error;
 }
 

@@ -148,6 +148,7 @@ static void finish_call(wall_request_t *its)
         wall->is_idle = true;
         weft_list_remove(&wall->busy);
     }
+    weft_wall_fetch_next(wall);
     weft_coll_explain_failure(&its->request);
     weft_request_complete(&its->request);
 }
