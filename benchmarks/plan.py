@@ -79,6 +79,7 @@ SHARED = [
     time_row("reduce_scatter", "8,64K"),
     time_row("scan", "8"),
     time_row("neighbor_alltoall", "8"),
+    time_row("neighbor_messages", "8,4K,16K,64K"),
     time_row("serve", "8,1K,16K"),
     THREADS[-1],
     *JOBS,

@@ -18,7 +18,8 @@
  * instead of 2.4, and of 16 KiB 2.5 instead of 3.4, where they are read. */
 enum {
     UNASKED_MAX = 8191,
-    ANSWERED_WITHIN = 4, /* messages, while ranks exchange them */
+    UNASKED_CROWDED = 16384, /* where ranks take turns on cores */
+    ANSWERED_WITHIN = 4,     /* messages, while ranks exchange them */
 };
 
 static bool is_awaiting(const weft_shm_peer_t *peer)
@@ -181,12 +182,21 @@ static bool is_asked(weft_shm_peer_t *peer, size_t bytes)
     return weft_short_is_asked(credit->asks, peer->short_tries, bytes);
 }
 
+/* What is announced needs one turn more, but its bytes are copied once, by the receiver alone. */
+static bool is_read_crowded(weft_shm_peer_t *peer, size_t bytes, bool is_blocking)
+{
+    return bytes > UNASKED_CROWDED && peer->endpoint.reads_best && peer->endpoint.can_read &&
+           (!is_blocking || weft_short_may_wait(&peer->short_sends));
+}
+
 static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     if (atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS ||
         (bytes <= endpoint->eager_max && is_among_many(peer)))
         return false;
+    if (wefti_shm.short_path == SHORT_CROWDED)
+        return is_read_crowded(peer, bytes, is_blocking);
     if (wefti_shm.short_path != SHORT_LEARNT)
         return wefti_shm.short_path == SHORT_READ && endpoint->can_read;
     bool are_read = weft_short_is_read(peer->out.channel.credit->asks);
@@ -217,8 +227,8 @@ void wefti_shm_open_paths(void)
     wefti_shm.large_path = LARGE_READ;
     if (strcmp(weft_config.SHORT_MESSAGES, "read") == 0)
         wefti_shm.short_path = SHORT_READ;
-    else if (strcmp(weft_config.SHORT_MESSAGES, "auto") == 0 && !weft_world.is_oversubscribed)
-        wefti_shm.short_path = SHORT_LEARNT;
+    else if (strcmp(weft_config.SHORT_MESSAGES, "auto") == 0)
+        wefti_shm.short_path = weft_world.is_oversubscribed ? SHORT_CROWDED : SHORT_LEARNT;
     if (strcmp(weft_config.RENDEZVOUS, "stream") == 0)
         wefti_shm.large_path = LARGE_STREAM;
     else if (strcmp(weft_config.RENDEZVOUS, "auto") == 0 && !weft_world.is_oversubscribed)

@@ -61,7 +61,7 @@ typedef struct weft_shm {
     weft_rank_block_t *own;
     int local_rank, contact_words;
     enum { LARGE_READ, LARGE_STREAM, LARGE_LEARNT } large_path; /* of large messages */
-    enum { SHORT_UNASKED, SHORT_READ, SHORT_LEARNT } short_path;
+    enum { SHORT_UNASKED, SHORT_CROWDED, SHORT_READ, SHORT_LEARNT } short_path;
     weft_path_choice_t choice;
     weft_mutual_choice_t mutual_choice;
     weft_short_choice_t short_choice;
