@@ -147,7 +147,7 @@ def table(data):
            + ("TCP between hosts that are network namespaces of one machine, joined by a bridge (MTU 1500), and take its cores in turns."
               if is_on_hosts else
               "every library with its defaults, Open MPI with `--oversubscribe` where ranks outnumber cores."))
-    yield ("Weft / best: time against the best of the others; for bandwidths and rates turned over, so that below 1 Weft is "
+    yield ("Weft / best: time against the best of the others; for bandwidths and rates turned over, for what is hidden the rest, so that below 1 Weft is "
            "always the faster. The best is bold.")
     close, near = settings["mode_bounds_ns"]
     yield (f"Cores are close if a cache line takes less than {close:g} ns from one to the other, before and after the run, near "
