@@ -4,6 +4,7 @@
 #define WEFT_BASE_CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { WEFT_CPU_WORDS = 64 };
@@ -64,6 +65,19 @@ static inline void weft_cpu_fetch_to_write(const void *line)
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
 #else
     __builtin_prefetch(line, 1);
+#endif
+}
+
+/** Have cache lines that were written, those of [from, from + bytes), moved to the cache that all
+ * cores share, from where another one fetches them sooner. Processors without the instruction
+ * (cldemote, here for assemblers that do not know it) pass it by. */
+static inline void weft_cpu_hand_over(const void *from, size_t bytes)
+{
+#if defined(__x86_64__)
+    for (size_t at = 0; at < bytes; at += 64)
+        __asm__ volatile(".byte 0x0f, 0x1c, 0x00" : : "a"((const char *)from + at));
+#else
+    (void)from, (void)bytes;
 #endif
 }
 

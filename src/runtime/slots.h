@@ -32,6 +32,7 @@
 #include "runtime/header.h"
 #include "runtime/progress.h"
 #include "base/copy.h"
+#include "base/cpu.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -188,6 +189,7 @@ static inline void weft_slots_pass_baton(weft_slots_t *slots, weft_header_t head
     slots->has_baton = false;
     slots->room = WEFT_SLOT_PAYLOAD;
     weft_slots_show(slots, slots->baton, header, weft_slots_baton_marks(slots));
+    weft_cpu_hand_over(slots->baton, offsetof(weft_slot_t, payload) + header.bytes);
 }
 
 /** Store a packet whose payload there is room for, and not of more than WEFT_COPY_SMALL bytes. The

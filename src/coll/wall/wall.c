@@ -16,6 +16,7 @@
 
 enum {
     POLLS_PER_CHECK = 16,
+    HANDED_OVER_MOST = 3072, /* data of longer posts are read while they are handed over */
 };
 
 /* Wake those that sleep. */
@@ -333,13 +334,36 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
     return room;
 }
 
+/* In the call under way all wait for data of all, so what is posted is read at once. On an Emerald
+ * Rapids an allreduce of 1 KiB takes 0.52 us where data are handed over, and 0.60 where
+ * not. A root that runs ahead would wait: bcasts of 512 B in a row take 0.23 us instead of 0.12. */
+static bool is_read_at_once(const weft_wall_t *wall)
+{
+    switch ((weft_coll_t)(wall->stamp >> WEFT_STAMP_SHIFT)) {
+    case WEFT_ALLGATHER:
+    case WEFT_ALLGATHERV:
+    case WEFT_ALLTOALL:
+    case WEFT_ALLTOALLV:
+    case WEFT_ALLTOALLW:
+    case WEFT_ALLREDUCE:
+    case WEFT_REDUCE_SCATTER:
+    case WEFT_REDUCE_SCATTER_BLOCK:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static inline void make_post(weft_wall_t *wall)
 {
     weft_post_t *post = &wall->strip->posts[wall->number % WEFT_WALL_POSTS];
-    if (wall->ring_at != wall->begins[wall->number % WEFT_WALL_POSTS])
+    size_t in_ring = wall->ring_at - wall->begins[wall->number % WEFT_WALL_POSTS];
+    if (in_ring > 0)
         weft_wall_leave_claims(wall);
     post->stamp = wall->stamp;
     atomic_store_explicit(&post->number, wall->number, memory_order_release);
+    if (in_ring > 0 && in_ring <= HANDED_OVER_MOST && is_read_at_once(wall))
+        weft_cpu_hand_over(wall->ring + post->offset, in_ring);
 }
 
 void weft_wall_post(weft_wall_t *wall)
