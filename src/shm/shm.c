@@ -314,13 +314,19 @@ static void open_channels(weft_shm_peer_t *peer, int local_rank)
     weft_channel_in_init(&peer->in, &in, &endpoint->slots);
 }
 
+/* Where ranks take turns on cores, and long messages can be read, rings have short ones alone: a
+ * large ring never makes up for the pages to be touched. */
+static size_t loses_from(bool can_read)
+{
+    return weft_world.is_oversubscribed && can_read ? SIZE_MAX : weft_channel_loses_from();
+}
+
 static void open_peer(int local_rank, int process, bool can_read)
 {
     weft_shm_peer_t *peer = &wefti_shm.peers[local_rank];
     peer->block = weft_segment_block(&wefti_shm.segment, local_rank);
     peer->process = process;
     peer->is_leader = wefti_shm.local_rank < local_rank;
-    peer->loss.from = weft_channel_loses_from();
     peer->offers = weft_segment_copy_job(&wefti_shm.segment, local_rank, wefti_shm.local_rank);
     if (!weft_world.is_oversubscribed)
         peer->offered = weft_segment_copy_job(&wefti_shm.segment, wefti_shm.local_rank, local_rank);
@@ -340,6 +346,7 @@ static void open_peer(int local_rank, int process, bool can_read)
         .leaving = &peer->block->leaving,
     };
     open_channels(peer, local_rank);
+    peer->loss.from = peer->out.loss.from = loses_from(can_read);
     if (weft_store_begins_large())
         peer->out.wants_large = is_reading_best() ? LONG_PACKETS_FEW : 1;
     if (can_read && is_reading_best())
