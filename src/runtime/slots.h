@@ -252,7 +252,7 @@ static inline bool weft_slots_hold(const weft_slots_t *slots, const weft_slot_t 
     return bytes <= WEFT_SLOT_PAYLOAD || slot == slots->baton;
 }
 
-/** The baton has come, with `bytes` bytes. If its sender had all packets of this rank, an answer in
+/** The baton has come. If its sender had all packets of this rank, an answer in
  * it will probably follow. Else both send at once, and do better by the rings. */
 static inline void weft_slots_take_baton(weft_slots_t *slots)
 {

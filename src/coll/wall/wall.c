@@ -335,8 +335,8 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
 }
 
 /* In the call under way all wait for data of all, so what is posted is read at once. On an Emerald
- * Rapids an allreduce of 1 KiB takes 0.52 us where data are handed over, and 0.60 where
- * not. A root that runs ahead would wait: bcasts of 512 B in a row take 0.23 us instead of 0.12. */
+ * Rapids an allreduce of 1 KiB takes 0.52 us where data are handed over, and 0.60 where not. A root
+ * that runs ahead would wait: bcasts of 512 B in a row take 0.23 us instead of 0.12. */
 static bool is_read_at_once(const weft_wall_t *wall)
 {
     switch ((weft_coll_t)(wall->stamp >> WEFT_STAMP_SHIFT)) {
