@@ -99,7 +99,7 @@ const weft_algorithm_t weft_barrier_algorithms[] = {
      WEFT_HAS_RADIX},
     {"shared", barrier_shared, 0, "as two_level; a node's ranks share its k - 1 messages a round",
      barrier_shared_us, WEFT_HAS_RADIX},
-    {"wall", weft_paired_barrier, WEFT_NEEDS_WALL, "1 post a rank", NULL, 0},
+    {"wall", weft_wall_barrier, WEFT_NEEDS_WALL, "1 post a rank", NULL, 0},
     {"wall_grouped", weft_grouped_barrier, WEFT_NEEDS_WALL, "3 posts a rank, read by few", NULL, 0},
     {"wall_or_groups", weft_learnt_barrier, WEFT_NEEDS_WALL,
      "wall or wall_grouped, whichever is the faster", NULL, 0},

@@ -48,9 +48,6 @@ void weft_wall_allgather(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_allgatherv(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_wall_alltoall(weft_plan_t *plan, const weft_coll_args_t *args);
 
-/* Where there are two ranks, in the line that they share. */
-void weft_paired_barrier(weft_plan_t *plan, const weft_coll_args_t *args);
-
 /* Where there are two ranks, by whichever is the faster, this or messages (wall_route.h). */
 void weft_routed_bcast(weft_plan_t *plan, const weft_coll_args_t *args);
 void weft_routed_gather(weft_plan_t *plan, const weft_coll_args_t *args);

@@ -259,10 +259,10 @@ static bool take_own_block(weft_wall_call_t *call)
     size_t stride = call->most * args->recv_type->size;
     weft_fold_t fold =
         weft_fold_of(args, wall->size, weft_wall_part_of(call, block_count(args, wall->rank)));
+    if (!weft_is_in_place(args))
+        fold.own = call->own + offset_of(call);
     if (!weft_fold_read(wall, &fold, stride * (size_t)wall->size, (size_t)wall->rank * stride))
         return false;
-    if (!weft_is_in_place(args))
-        fold.at[wall->rank] = call->own + offset_of(call);
     if (fold.count > 0)
         weft_fold(&fold, (char *)args->recv_buf + offset_of(call));
     return true;
