@@ -182,11 +182,15 @@ static bool is_asked(weft_shm_peer_t *peer, size_t bytes)
     return weft_short_is_asked(credit->asks, peer->short_tries, bytes);
 }
 
-/* What is announced needs one turn more, but its bytes are copied once, by the receiver alone. */
-static bool is_read_crowded(weft_shm_peer_t *peer, size_t bytes, bool is_blocking)
+/* Where ranks take turns on cores, what is announced needs one turn more, but its bytes are copied
+ * once, by the receiver alone. Else what the peer shows. */
+static bool is_best_read(weft_shm_peer_t *peer, size_t bytes)
 {
-    return bytes > UNASKED_CROWDED && peer->endpoint.reads_best && peer->endpoint.can_read &&
-           (!is_blocking || weft_short_may_wait(&peer->short_sends));
+    if (wefti_shm.short_path == SHORT_CROWDED)
+        return bytes > UNASKED_CROWDED && peer->endpoint.reads_best && peer->endpoint.can_read;
+    bool are_read = weft_short_is_read(peer->out.channel.credit->asks);
+    see_unasked(peer, are_read);
+    return bytes <= peer->endpoint.eager_max ? are_read : is_asked(peer, bytes);
 }
 
 static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
@@ -195,14 +199,9 @@ static bool shm_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_
     if (atomic_load_explicit(endpoint->leaving, memory_order_relaxed) != WEFT_STAYS ||
         (bytes <= endpoint->eager_max && is_among_many(peer)))
         return false;
-    if (wefti_shm.short_path == SHORT_CROWDED)
-        return is_read_crowded(peer, bytes, is_blocking);
-    if (wefti_shm.short_path != SHORT_LEARNT)
+    if (wefti_shm.short_path == SHORT_UNASKED || wefti_shm.short_path == SHORT_READ)
         return wefti_shm.short_path == SHORT_READ && endpoint->can_read;
-    bool are_read = weft_short_is_read(peer->out.channel.credit->asks);
-    see_unasked(peer, are_read);
-    return (bytes <= endpoint->eager_max ? are_read : is_asked(peer, bytes)) &&
-           (!is_blocking || weft_short_may_wait(&peer->short_sends));
+    return is_best_read(peer, bytes) && (!is_blocking || weft_short_may_wait(&peer->short_sends));
 }
 
 static void shm_note_wait(weft_endpoint_t *endpoint, int64_t ns)

@@ -314,11 +314,13 @@ static void open_channels(weft_shm_peer_t *peer, int local_rank)
     weft_channel_in_init(&peer->in, &in, &endpoint->slots);
 }
 
-/* Where ranks take turns on cores, and long messages can be read, rings have short ones alone: a
- * large ring never makes up for the pages to be touched. */
-static size_t loses_from(bool can_read)
+/* Where ranks take turns on cores, and messages of more than 16 KiB are read, rings have short ones
+ * alone: a large ring never makes up for the pages to be touched. */
+static size_t loses_from(const weft_endpoint_t *endpoint)
 {
-    return weft_world.is_oversubscribed && can_read ? SIZE_MAX : weft_channel_loses_from();
+    bool are_read = wefti_shm.short_path == SHORT_CROWDED && wefti_shm.large_path == LARGE_READ &&
+                    endpoint->reads_best && endpoint->can_read;
+    return are_read ? SIZE_MAX : weft_channel_loses_from();
 }
 
 static void open_peer(int local_rank, int process, bool can_read)
@@ -346,7 +348,7 @@ static void open_peer(int local_rank, int process, bool can_read)
         .leaving = &peer->block->leaving,
     };
     open_channels(peer, local_rank);
-    peer->loss.from = peer->out.loss.from = loses_from(can_read);
+    peer->loss.from = peer->out.loss.from = loses_from(&peer->endpoint);
     if (weft_store_begins_large())
         peer->out.wants_large = is_reading_best() ? LONG_PACKETS_FEW : 1;
     if (can_read && is_reading_best())
