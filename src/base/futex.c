@@ -21,6 +21,13 @@ void weft_futex_wake(atomic_uint *word)
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+void weft_futex_move(atomic_uint *from, unsigned expected, atomic_uint *to)
+{
+    enum { WOKEN = 0, MOVED = 1 };
+    if (syscall(SYS_futex, from, FUTEX_CMP_REQUEUE, WOKEN, (long)MOVED, to, expected) < 0)
+        weft_futex_wake(from);
+}
+
 bool weft_asymmetric_fence_open(void)
 {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;

@@ -14,6 +14,10 @@ void weft_futex_wait(atomic_uint *word, unsigned expected, int64_t most_ns);
 /** Wake all threads that sleep on `word`. */
 void weft_futex_wake(atomic_uint *word);
 
+/** A thread that sleeps on `from`, which is `expected`, sleeps on `to` from now on, whatever its
+ * value; where the kernel cannot do that, the thread is woken. */
+void weft_futex_move(atomic_uint *from, unsigned expected, atomic_uint *to);
+
 /** Register for asymmetric fences between processes (membarrier(2)); false: the kernel has none.
  * Where the process has more than one thread, the kernel waits for every processor, which takes
  * milliseconds; a second call costs nothing. */

@@ -151,7 +151,7 @@ static void defer(weft_plan_run_t *run)
 {
     weft_list_append(&ready_runs, &run->ready);
     weft_progress_need(engine_poll_ready);
-    weft_progress_notify();
+    weft_progress_alert();
 }
 
 static inline bool calls_user(const weft_plan_run_t *run, const weft_step_t *step)

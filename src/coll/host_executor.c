@@ -4,6 +4,7 @@
 
 #include "datatype/pack.h"
 #include "runtime/lock.h"
+#include "runtime/sleepers.h"
 #include "base/memory.h"
 
 enum { SPARE_SCRATCH_MAX = 8 << 20 }; /* a larger one is not kept between runs */
@@ -14,8 +15,10 @@ static void host_reduce(weft_plan_run_t *run, const weft_step_t *step)
     weft_operands_t operands = {weft_plan_run_address(run, step->from.place),
                                 weft_plan_run_address(run, step->second),
                                 weft_plan_run_address(run, step->to.place), step->to.count};
-    if (!run->op->is_predefined)
+    if (!run->op->is_predefined) {
+        weft_sleepers_step_out();
         weft_unlock();
+    }
     int err = weft_op_combine(run->op, step->to.type, &operands);
     if (!run->op->is_predefined)
         weft_lock();

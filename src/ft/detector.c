@@ -152,7 +152,7 @@ static void detector_failed(int process)
     wefti_consensus_lose();
     if (detector.watched != NULL)
         *detector.watched = true;
-    weft_progress_notify();
+    weft_progress_alert();
 }
 
 void weft_detector_watch(bool *flag)

@@ -193,7 +193,7 @@ static inline void weft_request_complete_by_vci(weft_request_t *request)
 {
     __atomic_store_n(&request->is_complete, true, __ATOMIC_RELEASE);
     weft_doorbells_fence();
-    weft_progress_notify();
+    weft_progress_alert();
 }
 
 /** Wait for one request. What is held back goes out, as in each wait. */

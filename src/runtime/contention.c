@@ -11,8 +11,9 @@ enum {
      * on Linux, by the number of cores). Ranks that wait for each other pass the core on within
      * microseconds. */
     DEAR_YIELD_NS = 400000,
-    TURN_NS = 100000,  /* that another rank may take where ranks wake each other */
-    SHORT_YIELDS = 64, /* so many in a row show that no other process computes on this core */
+    TURN_NS = 100000,        /* that another thread may take where they wake each other */
+    TURNS_MOST_NS = 2000000, /* for the threads of a few ranks; a slice has some 4 ms */
+    SHORT_YIELDS = 64,       /* so many in a row show that no other process computes on this core */
     WAITS_FIRST = 64,
     WAITS_MOST = 1 << 16,
     DEAR_WAITS_MOST = 1 << 12, /* to try again costs a slice of some 4 ms: 1 us for each wait */
@@ -20,12 +21,10 @@ enum {
 
 void wefti_contention_open(weft_contention_t *contention, int ranks_per_core)
 {
-    int64_t turns_ns = (int64_t)ranks_per_core * TURN_NS;
-    *contention =
-        (weft_contention_t){.is_oversubscribed = {.next = WAITS_FIRST},
-                            .yields_are_dear = {.next = WAITS_FIRST},
-                            .long_yields_believed = ranks_per_core > 1 ? 2 : 1,
-                            .dear_yield_ns = turns_ns > DEAR_YIELD_NS ? turns_ns : DEAR_YIELD_NS};
+    *contention = (weft_contention_t){.is_oversubscribed = {.next = WAITS_FIRST},
+                                      .yields_are_dear = {.next = WAITS_FIRST},
+                                      .long_yields_believed = ranks_per_core > 1 ? 2 : 1,
+                                      .ranks_per_core = ranks_per_core};
 }
 
 static void believe(weft_belief_t *belief, int most)
@@ -55,11 +54,19 @@ static void count_short_yield(weft_contention_t *contention)
         dear->next /= 2;
 }
 
-void wefti_contention_note_yield(weft_contention_t *contention, int64_t elapsed_ns)
+/* How long a yield may take in which all others of the core have had their turns. */
+static int64_t turns_ns(const weft_contention_t *contention, int threads)
+{
+    int64_t ranks_ns = (int64_t)contention->ranks_per_core * TURN_NS, ns = ranks_ns * threads;
+    ns = ns < TURNS_MOST_NS ? ns : TURNS_MOST_NS;
+    return ns > ranks_ns ? ns : ranks_ns;
+}
+
+void wefti_contention_note_yield(weft_contention_t *contention, int64_t elapsed_ns, int threads)
 {
     if (elapsed_ns > CONTENDED_YIELD_NS)
         believe(&contention->is_oversubscribed, WAITS_MOST);
-    if (elapsed_ns > contention->dear_yield_ns)
+    if (elapsed_ns > DEAR_YIELD_NS && elapsed_ns > turns_ns(contention, threads))
         count_long_yield(contention);
     else
         count_short_yield(contention);

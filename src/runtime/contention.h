@@ -31,7 +31,7 @@ typedef struct weft_contention {
     weft_belief_t is_oversubscribed, yields_are_dear;
     int long_yields, short_yields; /* in a row */
     int long_yields_believed;      /* so many show that yields are dear */
-    int64_t dear_yield_ns;         /* a longer yield is one of them */
+    int ranks_per_core;            /* as in wefti_contention_open() */
 } weft_contention_t;
 
 /** `ranks_per_core`: as start-up counted them on this host, rounded up; 1 if cores are enough. */
@@ -47,8 +47,9 @@ static inline void wefti_contention_count(weft_contention_t *contention)
         contention->yields_are_dear.left--;
 }
 
-/** Note how long a yield has taken. */
-void wefti_contention_note_yield(weft_contention_t *contention, int64_t elapsed_ns);
+/** Note how long a yield has taken. `threads` of this process wait awake: each rank of the core may
+ * have as many, and each of them may have had its turn. */
+void wefti_contention_note_yield(weft_contention_t *contention, int64_t elapsed_ns, int threads);
 
 /** Note the time between two looks at the clock, a few polls apart. */
 void wefti_contention_note_gap(weft_contention_t *contention, int64_t elapsed_ns);

@@ -10,8 +10,10 @@
  * each stores its wish, and then looks at the other's. The owner does so without a fence; the
  * other's asymmetric fence stands for both.
  */
-#include "runtime/vci.h"
 #include "runtime/lock.h"
+
+#include "runtime/sleepers.h"
+#include "runtime/vci.h"
 
 #include "base/clock.h"
 #include "base/cpu.h"
@@ -275,9 +277,19 @@ void weft_lock_take(void)
     take(&locks[0]);
 }
 
+static __attribute__((noinline)) void give_and_wake(void)
+{
+    weft_wakes_t wakes = wefti_sleepers_choose();
+    give(&locks[0]);
+    wefti_sleepers_wake(&wakes);
+}
+
 void weft_lock_give(void)
 {
-    give(&locks[0]);
+    if (__builtin_expect(atomic_load_explicit(&weft_sleepers_news, memory_order_relaxed), 0))
+        give_and_wake();
+    else
+        give(&locks[0]);
 }
 
 void weft_lock_offer(void)

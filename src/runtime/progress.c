@@ -13,10 +13,8 @@
 #include "base/log.h"
 #include "mpi.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <string.h>
 
 enum {
     /* Empty polls before a wait yields: about 50 us if each rank has a core; when cores are short,
@@ -52,7 +50,6 @@ enum {
     TESTS_PER_OFFER = 4, /* of the lock */
     /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */
     DEAR_YIELDS_SKIPPED = 64,
-    NAP_NS = 50000, /* the longest sleep while something is awaited that rings no doorbell */
     WATCHFUL_NS = 10000000, /* the longest sleep where ranks may die unheard */
     /* A pause leaves the line to its writer, which counts where the cores are far apart. Where
      * they are near, an answer comes within so many looks. */
@@ -70,55 +67,19 @@ enum {
     MEASUREMENTS = 8,
 };
 
-static atomic_uint own_senders_fence = 1;
-atomic_uint *weft_senders_fence = &own_senders_fence;
-
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
 void (*_Atomic weft_progress_held)(void);
-atomic_int weft_progress_sleepers;
 
 static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, spin_limit_beside_others;
 static int yield_limit, yield_limit_contended, quiet_yield_limit, polls_per_yield, test_limit;
-static weft_contention_t contention;  /* with the lock */
-static atomic_bool is_short_of_cores; /* what it says, for others */
-static atomic_int waits;              /* threads that wait; written with the lock */
-static int silent;                    /* number of things that are awaited and ring no doorbell */
-static bool must_nap;
+static weft_contention_t contention;             /* with the lock */
+static atomic_bool is_short_of_cores;            /* what it says, for others */
+static atomic_int waits;                         /* threads that wait; written with the lock */
 static int pauses_first = 1, pauses_between = 1; /* of weft_progress_looks() */
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
-static int64_t sleep_most_ns; /* 0: until the doorbell is rung */
-
-enum { SLEEPS_IN_POLL = 1 };
-
-static const unsigned SLEEPS_ON_WORD = 1u << 31;
-
-/* The value to set the doorbell to; with the lock. A thread that sleeps on the word gets a new
- * number each time: if the doorbell is rung before the thread sleeps, and another thread sets it
- * again, the first must not take the other's number for its own, and sleep on. */
-static unsigned next_way_to_sleep(bool in_poll)
-{
-    static unsigned number;
-    if (in_poll)
-        return SLEEPS_IN_POLL + (unsigned)weft_world.rank;
-    return SLEEPS_ON_WORD | (++number & ~SLEEPS_ON_WORD);
-}
-
-static bool is_on_word(unsigned how)
-{
-    return (how & SLEEPS_ON_WORD) != 0;
-}
-
-void weft_doorbell_wake(weft_doorbell_t *sleeping)
-{
-    unsigned how = atomic_exchange(&sleeping->is_sleeping, 0);
-    if (is_on_word(how))
-        weft_futex_wake(&sleeping->is_sleeping);
-    else if (how != 0)
-        weft_fd_watch_ring((int)(how - SLEEPS_IN_POLL));
-}
 
 /* How often something that takes `each_ns` goes into `limit_ns`: from 1 to `most`. */
 static int times_within(int64_t each_ns, int64_t limit_ns, int most)
@@ -165,16 +126,21 @@ static void measure_pause(void)
     pauses_between = times_within(ns, LOOK_BETWEEN_NS * PAUSES_TO_MEASURE, LOOK_BETWEEN_NS);
 }
 
-/* All ranks of a host come to the same answer, and one of them may have changed it already. */
-static void choose_fence(bool do_senders_fence)
+static inline int poll_all(bool everything)
 {
-    weft_senders_fence = &own_senders_fence;
-    atomic_store(weft_senders_fence, do_senders_fence);
-    if (weft_world.senders_fence == NULL)
-        return;
-    weft_senders_fence = weft_world.senders_fence;
-    if (do_senders_fence)
-        atomic_store(weft_senders_fence, 1);
+    int done = 0;
+    for (int i = 0; i < poll_count;) {
+        weft_poll_fn_t poll = polls[i];
+        done += poll(everything);
+        if (polls[i] == poll) /* else it was removed, or one before it: the next has its place */
+            i++;
+    }
+    return done;
+}
+
+static int poll_everything(void)
+{
+    return poll_all(true);
 }
 
 void weft_progress_open(weft_doorbell_t *shared_doorbell)
@@ -200,8 +166,12 @@ void weft_progress_open(weft_doorbell_t *shared_doorbell)
     if (weft_config.YIELDS >= 0)
         yield_limit = yield_limit_contended = weft_config.YIELDS;
     long_ns = weft_config.UNRECEIVED_AFTER > 0 ? weft_config.UNRECEIVED_AFTER * 500000000LL : 0;
-    sleep_most_ns = weft_config.RECOVERY ? WATCHFUL_NS : long_ns;
-    choose_fence(is_short || !weft_world.has_asymmetric_fence);
+    wefti_sleepers_open(&(weft_sleepers_args_t){
+        .doorbell = doorbell,
+        .most_ns = weft_config.RECOVERY ? WATCHFUL_NS : long_ns,
+        .poll_all = poll_everything,
+    });
+    wefti_doorbells_open(is_short || !weft_world.has_asymmetric_fence);
     WEFT_LOG(WEFT_INFO, "progress", "cores %s, spin %d polls, yield %d times, senders %s",
              is_short ? "short" : "enough", spin_limit, yield_limit,
              atomic_load(weft_senders_fence) != 0 ? "fence" : "do not fence");
@@ -236,18 +206,6 @@ void weft_progress_remove(weft_poll_fn_t poll)
     poll_count = kept;
 }
 
-static inline int poll_all(bool everything)
-{
-    int done = 0;
-    for (int i = 0; i < poll_count;) {
-        weft_poll_fn_t poll = polls[i];
-        done += poll(everything);
-        if (polls[i] == poll) /* else it was removed, or one before it: the next has its place */
-            i++;
-    }
-    return done;
-}
-
 int weft_progress(void)
 {
     return poll_all(false);
@@ -261,6 +219,13 @@ weft_looks_t weft_progress_looks(void)
         .most = is_brief ? LOOKS_SHORT : LOOKS, .first = pauses_first, .between = pauses_between};
 }
 
+/* That wait, the caller among them, though it may only test. */
+static int threads_awake(void)
+{
+    int awake = weft_progress_waits() - atomic_load_explicit(&weft_sleepers, memory_order_relaxed);
+    return awake < 1 ? 1 : awake;
+}
+
 /* Also finds out whether other processes want the core. Returns how long it took. */
 static int64_t progress_yield(void)
 {
@@ -269,7 +234,7 @@ static int64_t progress_yield(void)
     sched_yield();
     int64_t elapsed_ns = weft_clock_ns() - start;
     weft_lock();
-    wefti_contention_note_yield(&contention, elapsed_ns);
+    wefti_contention_note_yield(&contention, elapsed_ns, threads_awake());
     if (!weft_world.is_oversubscribed)
         return elapsed_ns;
     if (wefti_yields_are_dear(&contention))
@@ -333,89 +298,10 @@ void weft_progress_test(void)
     yield_between_tests();
 }
 
-/* Clear the doorbell; but if other threads of this process sleep on it, no sender would ring a
- * cleared one: wake them, or, where they sleep on descriptors, leave it set. */
-static void stay_awake(unsigned how)
-{
-    if (atomic_load(&weft_progress_sleepers) == 1)
-        atomic_store(&doorbell->is_sleeping, 0);
-    else if (is_on_word(how))
-        weft_doorbell_wake(doorbell);
-}
-
-/* From now on the senders of the host fence. Those that have published a packet just now did not:
- * the next sleep must be short. */
-static void have_senders_fence(void)
-{
-    WEFT_LOG(WEFT_INFO, "progress", "the kernel refuses an asymmetric fence: %s", strerror(errno));
-    atomic_store(weft_senders_fence, 1);
-    must_nap = true;
-}
-
-/* Between setting the doorbell and looking for packets. */
-static void fence_doorbell(void)
-{
-    if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0)
-        atomic_thread_fence(memory_order_seq_cst);
-    else if (!weft_asymmetric_fence())
-        have_senders_fence();
-}
-
-/* After a sleep in runtime/fd_watch.h, where a ring wakes one thread only. If other threads sleep
- * there, the ring may have been meant for them: the doorbell stays set, and this thread takes the
- * packets that have come for all. */
-static void answer_ring(unsigned how)
-{
-    bool is_alone = atomic_load(&weft_progress_sleepers) == 1;
-    atomic_store(&doorbell->is_sleeping, is_alone ? 0 : how);
-    if (is_alone)
-        return;
-    fence_doorbell();
-    poll_all(true);
-}
-
-static void sleep_now(unsigned how, weft_fd_watch_t *watch)
-{
-    bool is_nap = silent > 0 || must_nap;
-    must_nap = false;
-    weft_waits.sleeps++;
-    weft_spread_sleeps(true);
-    weft_unlock();
-    if (is_on_word(how))
-        weft_futex_wait(&doorbell->is_sleeping, how, is_nap ? NAP_NS : sleep_most_ns);
-    else
-        weft_fd_watch_sleep(watch, is_nap ? NAP_NS : 0);
-    weft_lock();
-    weft_spread_sleeps(false);
-    if (!is_on_word(how))
-        answer_ring(how);
-}
-
-/* Sleep until the doorbell is rung. It is set before the last look for packets, so the sender of a
- * packet published after that look finds it set. */
-static void sleep_on_doorbell(const bool *flag)
-{
-    bool in_poll = weft_fd_watch_is_used();
-    unsigned how = next_way_to_sleep(in_poll);
-    weft_fd_watch_t watch;
-    atomic_fetch_add(&weft_progress_sleepers, 1);
-    atomic_store(&doorbell->is_sleeping, how);
-    if (in_poll)
-        weft_fd_watch_enter(&watch);
-    fence_doorbell();
-    if (poll_all(true) > 0 || __atomic_load_n(flag, __ATOMIC_ACQUIRE) ||
-        (in_poll && !weft_fd_watch_prepare(&watch)))
-        stay_awake(how);
-    else
-        sleep_now(how, &watch);
-    if (in_poll)
-        weft_fd_watch_leave(&watch);
-    atomic_fetch_sub(&weft_progress_sleepers, 1);
-}
-
 /* A wait that goes on. */
 typedef struct wait_state {
     const bool *flag;
+    bool is_background;
     int empty;        /* rounds in a row that found nothing; others may count as over */
     int quiet_yields; /* that did not count as rounds */
     int sleeps;
@@ -448,7 +334,7 @@ static void look_at_clock(wait_state_t *wait)
 
 static void sleep_in_wait(wait_state_t *wait)
 {
-    sleep_on_doorbell(wait->flag);
+    wefti_sleep_until(wait->flag, wait->is_background);
     wait->empty = 0;
     wait->clock_ns = 0;
     if (wait->sleeps++ > 0)
@@ -505,28 +391,44 @@ int weft_progress_waits(void)
     return atomic_load_explicit(&waits, memory_order_relaxed);
 }
 
-/* `empty` rounds of polling count as over. */
-static void make_rounds_until(const bool *flag, int empty)
+static void make_rounds(wait_state_t *wait)
 {
-    wait_state_t wait = {.flag = flag, .empty = empty};
-    count_contention();
-    count_waits(1);
-    while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE)) {
+    while (!__atomic_load_n(wait->flag, __ATOMIC_ACQUIRE)) {
         if (poll_all(false) > 0) {
-            wait.empty = 0;
-            wait.since_ns = 0;
+            wait->empty = 0;
+            wait->since_ns = 0;
         } else {
-            idle(&wait);
+            idle(wait);
         }
+        if (atomic_load_explicit(&weft_sleepers, memory_order_relaxed) != 0)
+            wefti_sleepers_look();
     }
-    weft_progress_let_go();
-    count_waits(-1);
 }
 
+/* A poll function may wait as well: its thread is counted once. */
+static void wait_and_count(wait_state_t *wait)
+{
+    static _Thread_local bool is_counted;
+    bool is_inner = is_counted;
+    count_contention();
+    if (!is_inner)
+        count_waits(1);
+    is_counted = true;
+    make_rounds(wait);
+    weft_progress_let_go();
+    is_counted = is_inner;
+    if (is_inner)
+        return;
+    count_waits(-1);
+    if (atomic_load_explicit(&weft_sleepers, memory_order_relaxed) != 0)
+        wefti_sleepers_keep_watch(weft_progress_waits());
+}
+
+/* `empty` rounds of polling count as over. */
 static void wait_until(const bool *flag, int empty)
 {
     int64_t began_ns = weft_waits_begin(flag);
-    make_rounds_until(flag, empty);
+    wait_and_count(&(wait_state_t){.flag = flag, .empty = empty});
     weft_waits_end(began_ns);
 }
 
@@ -543,18 +445,5 @@ void weft_progress_until_all(const bool *flag)
 
 void weft_progress_in_background(const bool *flag)
 {
-    make_rounds_until(flag, INT_MAX / 2);
-}
-
-void weft_progress_await_silent(int more)
-{
-    silent += more;
-}
-
-void weft_progress_wake(void)
-{
-    if (weft_fd_watch_is_used())
-        weft_fd_watch_wake();
-    else
-        weft_doorbell_wake(doorbell);
+    wait_and_count(&(wait_state_t){.flag = flag, .is_background = true, .empty = INT_MAX / 2});
 }

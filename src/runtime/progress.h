@@ -1,61 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting, in one place: spin, then yield, then sleep on a doorbell.
- *
- * A doorbell is a word in memory that peers can reach. Its owner sets it before it goes to sleep
- * and looks once more for packets; a sender that has published a packet looks at the doorbell and
- * wakes the owner. Both sides store first and load second, so at least one side needs a full fence
- * between the two. By default the sleeper pays for it (an asymmetric fence, some microseconds
- * before each sleep). When cores are short, sleeps are frequent, and the senders fence instead.
+ * Waiting, in one place: spin, then yield, then sleep (doorbell.h, sleepers.h).
  */
 #ifndef WEFT_RUNTIME_PROGRESS_H
 #define WEFT_RUNTIME_PROGRESS_H
 
+#include "runtime/doorbell.h"
+#include "runtime/sleepers.h"
 #include "base/futex.h"
 #include "base/own_symbol.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-typedef struct weft_doorbell {
-    /* Not 0 if the owner sleeps, or is about to: 1 + its world rank if in runtime/fd_watch.h; a
-     * number with the highest bit set if on this word. */
-    _Alignas(64) atomic_uint is_sleeping;
-    /* The owner waits in MPI, and so makes progress. In a cache line of its own, since all senders
-     * read the one above. */
-    _Alignas(64) atomic_bool is_waiting;
-} weft_doorbell_t;
-
-/** Not 0: senders have to fence (cores are short, or the kernel has no asymmetric fence). A word of
- * the host, since a rank may find out later that its asymmetric fences are refused. */
-extern WEFT_OWN_SYMBOL atomic_uint *weft_senders_fence;
-
-void weft_doorbell_wake(weft_doorbell_t *doorbell) __attribute__((cold));
-
-/** Between publishing something and weft_doorbell_touch(), once for any number of doorbells. */
-static inline void weft_doorbells_fence(void)
-{
-    if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0)
-        atomic_thread_fence(memory_order_seq_cst);
-    else
-        atomic_signal_fence(memory_order_seq_cst);
-}
-
-/** Wake the owner of `doorbell` if it sleeps. */
-static inline void weft_doorbell_touch(weft_doorbell_t *doorbell)
-{
-    if (__builtin_expect(atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed) != 0,
-                         0))
-        weft_doorbell_wake(doorbell);
-}
-
-/** The same after something was published for the owner. */
-static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
-{
-    weft_doorbells_fence();
-    weft_doorbell_touch(doorbell);
-}
 
 /** Choose how to wait, by what weft_world says of cores and fences and by the configuration.
  * `doorbell` is where peers wake this process; NULL: no peer can. */
@@ -135,20 +92,20 @@ bool weft_progress_is_short(void);
  * most, and not where a turn would be a stranger's. */
 void weft_progress_give_way(const atomic_ullong *number, unsigned long long awaited);
 
-/** Add `more` (or, below 0, fewer) things that are awaited and ring no doorbell: a device's work,
- * say, or a time limit. While there are any, sleeps are short. */
-void weft_progress_await_silent(int more);
-
-/** Threads of this process that sleep in weft_progress_until, or are about to. */
-extern WEFT_OWN_SYMBOL atomic_int weft_progress_sleepers;
-void weft_progress_wake(void) __attribute__((cold));
-
-/** Wake them: something they may wait for happened outside their own polling. */
+/** With the lock: flags may be set that threads of this process sleep for, by when the lock is
+ * given; then they are woken. */
 static inline void weft_progress_notify(void)
 {
-    if (__builtin_expect(atomic_load_explicit(&weft_progress_sleepers, memory_order_relaxed) != 0,
-                         0))
-        weft_progress_wake();
+    if (__builtin_expect(atomic_load_explicit(&weft_sleepers, memory_order_relaxed) != 0, 0))
+        atomic_store_explicit(&weft_sleepers_news, true, memory_order_relaxed);
+}
+
+/** Also without the lock: such a flag is set, or there may be something to poll. Where the caller
+ * does not have the lock, it needs a full fence before (weft_doorbells_fence() will do). */
+static inline void weft_progress_alert(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&weft_sleepers, memory_order_relaxed) != 0, 0))
+        weft_sleepers_ring();
 }
 
 #endif

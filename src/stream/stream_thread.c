@@ -42,7 +42,7 @@ static void ring_thread(void)
     if (atomic_exchange(&to_do, 1) == 0)
         weft_futex_wake(&to_do);
     atomic_thread_fence(memory_order_seq_cst);
-    weft_progress_notify();
+    weft_progress_alert();
 }
 
 /* A poll function that ends the thread's wait in progress. In other threads that poll it returns 0,

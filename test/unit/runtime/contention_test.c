@@ -111,14 +111,33 @@ static void turns_of_many_ranks_are_not_dear(void **unused)
     wefti_contention_open(&few, 2);
     wefti_contention_open(&many, 16);
     for (int i = 0; i < 10; i++) {
-        wefti_contention_note_yield(&few, TURNS_NS);
-        wefti_contention_note_yield(&many, TURNS_NS);
+        wefti_contention_note_yield(&few, TURNS_NS, 1);
+        wefti_contention_note_yield(&many, TURNS_NS, 1);
     }
     assert_true(wefti_yields_are_dear(&few));
     assert_false(wefti_yields_are_dear(&many));
-    wefti_contention_note_yield(&many, SLICE_NS);
-    wefti_contention_note_yield(&many, SLICE_NS);
+    wefti_contention_note_yield(&many, SLICE_NS, 1);
+    wefti_contention_note_yield(&many, SLICE_NS, 1);
     assert_true(wefti_yields_are_dear(&many));
+}
+
+/* Nor are those of the threads of a few ranks; but a slice is one, however many threads wait. */
+static void turns_of_many_threads_are_not_dear(void **unused)
+{
+    (void)unused;
+    enum { TURNS_NS = 1500000, MANY = 100 };
+    weft_contention_t contention;
+    wefti_contention_open(&contention, 4);
+    for (int i = 0; i < 10; i++)
+        wefti_contention_note_yield(&contention, TURNS_NS, 4);
+    assert_false(wefti_yields_are_dear(&contention));
+    wefti_contention_note_yield(&contention, TURNS_NS, 3);
+    wefti_contention_note_yield(&contention, TURNS_NS, 3);
+    assert_true(wefti_yields_are_dear(&contention));
+    wefti_contention_open(&contention, 4);
+    wefti_contention_note_yield(&contention, SLICE_NS, MANY);
+    wefti_contention_note_yield(&contention, SLICE_NS, MANY);
+    assert_true(wefti_yields_are_dear(&contention));
 }
 
 /* When oversubscribed, one slice may have gone to another scheduler group. */
@@ -129,11 +148,11 @@ static void one_slice_is_no_sign_where_cores_are_short(void **unused)
     yield_ns = SLICE_NS;
     weft_contention_t contention;
     wefti_contention_open(&contention, 2);
-    wefti_contention_note_yield(&contention, SLICE_NS);
-    wefti_contention_note_yield(&contention, BRIEF_NS);
-    wefti_contention_note_yield(&contention, SLICE_NS);
+    wefti_contention_note_yield(&contention, SLICE_NS, 1);
+    wefti_contention_note_yield(&contention, BRIEF_NS, 1);
+    wefti_contention_note_yield(&contention, SLICE_NS, 1);
     assert_false(wefti_yields_are_dear(&contention));
-    wefti_contention_note_yield(&contention, SLICE_NS);
+    wefti_contention_note_yield(&contention, SLICE_NS, 1);
     assert_true(wefti_yields_are_dear(&contention));
     assert_int_equal(yields_of(1, SLICE_NS), 2);
     assert_int_equal(yields_of(64, SLICE_NS), 0);
@@ -178,6 +197,7 @@ int main(void)
         cmocka_unit_test(a_wait_sleeps_at_once_beside_a_process_that_computes),
         cmocka_unit_test(one_slice_is_no_sign_where_cores_are_short),
         cmocka_unit_test(turns_of_many_ranks_are_not_dear),
+        cmocka_unit_test(turns_of_many_threads_are_not_dear),
         cmocka_unit_test(yields_come_back_when_the_process_has_gone),
         cmocka_unit_test(tests_yield_rarely_where_yields_are_dear),
         cmocka_unit_test(tests_yield_often_where_others_run)};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define _GNU_SOURCE /* ppoll */
-/* Two threads sleep on descriptors: while either of them sleeps, the doorbell must be set, so that
- * a peer with a packet for it rings. */
+/* Waits: long ones, fences that the kernel refuses, and what is polled. */
 #include "runtime/progress.h"
 
 #include "runtime/fd_watch.h"
@@ -28,8 +27,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-enum { ROUNDS = 40 };
 
 typedef struct sleeper {
     pthread_t thread;
@@ -84,41 +81,8 @@ static void end(sleeper_t *sleeper)
     close(sleeper->descriptor);
 }
 
-/* One of two threads has woken: is the doorbell set before the other one polls again? */
-static bool is_still_set(void)
-{
-    sleeper_t first, second;
-    bool is_set;
-    begin(&second);
-    begin(&first);
-    end(&first);
-    unsigned polls = atomic_load(&second.polls);
-    do
-        is_set = atomic_load(&doorbell.is_sleeping) != 0;
-    while (!is_set && atomic_load(&second.polls) == polls);
-    is_set = is_set && atomic_load(&second.polls) == polls;
-    end(&second);
-    return is_set;
-}
+/* ---- long waits ---- */
 
-/* Not every round succeeds, since the other thread may have reached the end of its sleep just
- * then. */
-static void the_doorbell_of_a_sleeper_is_set(void **unused)
-{
-    int count = 0;
-    (void)unused;
-    for (int i = 0; i < ROUNDS; i++)
-        count += is_still_set();
-    if (count < ROUNDS / 2)
-        fail_msg("set in %d of %d rounds", count, ROUNDS);
-}
-
-/* ---- threads that wait for what other threads do ---- */
-
-enum { THREADS = 8, PATIENCE_S = 20 };
-
-static atomic_bool sleeps_for_ever;
-static atomic_int in_ppoll;
 static atomic_bool brings_packet, has_packet;
 static const int64_t longer_than_long_ns = 700000000;
 
@@ -132,55 +96,14 @@ static int sleep_until_packet(void)
     return 0;
 }
 
-/* Takes the place of the C library's: no thread wakes only because its time is up. */
+/* Takes the place of the C library's. */
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask)
 {
-    int milliseconds = limit == NULL ? -1 : (int)(limit->tv_nsec / 1000000);
     (void)mask;
     if (atomic_exchange(&brings_packet, false))
         return sleep_until_packet();
-    atomic_fetch_add(&in_ppoll, 1);
-    int result = poll(fds, count, atomic_load(&sleeps_for_ever) ? -1 : milliseconds);
-    atomic_fetch_sub(&in_ppoll, 1);
-    return result;
+    return poll(fds, count, limit == NULL ? -1 : (int)(limit->tv_nsec / 1000000));
 }
-
-static bool all_sleep(int expected)
-{
-    int64_t end = weft_clock_ns() + PATIENCE_S * 1000000000LL;
-    while (weft_clock_ns() < end) {
-        if (atomic_load(&in_ppoll) == expected)
-            return true;
-        usleep(100);
-    }
-    return false;
-}
-
-/* One thread's wait is over, and another thread says so: it must wake, whoever sleeps beside it. */
-static void each_thread_is_woken(void **unused)
-{
-    static sleeper_t sleepers[THREADS];
-    (void)unused;
-    atomic_store(&sleeps_for_ever, true);
-    for (int i = 0; i < THREADS; i++) {
-        sleepers[i] = (sleeper_t){.descriptor = WEFT_FD_NONE};
-        assert_int_equal(pthread_create(&sleepers[i].thread, NULL, sleep_until_told, &sleepers[i]),
-                         0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        assert_true(all_sleep(THREADS - i));
-        weft_lock();
-        sleepers[i].flag = true;
-        weft_progress_notify();
-        weft_unlock();
-        if (!all_sleep(THREADS - i - 1))
-            fail_msg("thread %d of %d sleeps on, though its wait is over", i, THREADS);
-        pthread_join(sleepers[i].thread, NULL);
-    }
-    atomic_store(&sleeps_for_ever, false);
-}
-
-/* ---- long waits ---- */
 
 static atomic_int long_waits, packets_taken;
 
@@ -352,9 +275,7 @@ static void the_5th_source_is_refused(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_doorbell_of_a_sleeper_is_set),
-                                       cmocka_unit_test(each_thread_is_woken),
-                                       cmocka_unit_test(a_packet_is_taken_before_a_wait_is_long),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_packet_is_taken_before_a_wait_is_long),
                                        cmocka_unit_test(senders_fence_where_the_kernel_does_not),
                                        cmocka_unit_test(the_17th_poll_is_refused),
                                        cmocka_unit_test(removals_do_not_skip_others),

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE /* ppoll */
+/* Of the threads that sleep, those are woken that have to be, and no others: once where they sleep
+ * on words, and once where one of them sleeps on descriptors. */
+#include "runtime/progress.h"
+
+#include "runtime/fd_watch.h"
+#include "runtime/lock.h"
+#include "runtime/world.h"
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "mpi.h"
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 7, PATIENCE_S = 20, WAITS = 5 };
+
+static weft_doorbell_t doorbell;
+
+/* ---- how many sleep, and how often one has woken ---- */
+
+static atomic_int asleep, wakes;
+static _Thread_local bool is_counted;
+
+/* Takes the place of the C library's. */
+long syscall(long number, ...)
+{
+    long words[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(list, long);
+    va_end(list);
+    long (*libc)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
+    bool is_sleep = is_counted && number == SYS_futex && words[1] == FUTEX_WAIT;
+    atomic_fetch_add(&asleep, is_sleep);
+    long result = libc(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    atomic_fetch_add(&wakes, is_sleep);
+    atomic_fetch_sub(&asleep, is_sleep);
+    return result;
+}
+
+/* Takes the place of the C library's: no thread wakes only because its time is up. */
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask)
+{
+    (void)mask;
+    bool is_nap = limit != NULL && limit->tv_sec == 0 && limit->tv_nsec < 1000000;
+    atomic_fetch_add(&asleep, is_counted);
+    int result = poll(fds, count, is_nap ? 1 : -1);
+    atomic_fetch_add(&wakes, is_counted);
+    atomic_fetch_sub(&asleep, is_counted);
+    return result;
+}
+
+static bool becomes(const atomic_int *number, int expected)
+{
+    int64_t end = weft_clock_ns() + PATIENCE_S * 1000000000LL;
+    while (weft_clock_ns() < end) {
+        if (atomic_load(number) == expected)
+            return true;
+        usleep(100);
+    }
+    return false;
+}
+
+static void await_asleep(int expected)
+{
+    if (!becomes(&asleep, expected))
+        fail_msg("%d threads sleep, not %d", atomic_load(&asleep), expected);
+}
+
+/* ---- threads that wait ---- */
+
+typedef struct sleeper {
+    pthread_t thread;
+    bool flag;
+    bool is_background;
+    atomic_int is_over;
+} sleeper_t;
+
+static sleeper_t sleepers[THREADS];
+
+static void *sleep_until_told(void *argument)
+{
+    sleeper_t *self = argument;
+    is_counted = true;
+    weft_lock();
+    if (self->is_background)
+        weft_progress_in_background(&self->flag);
+    else
+        weft_progress_until(&self->flag);
+    atomic_store(&self->is_over, 1);
+    weft_unlock();
+    is_counted = false;
+    return NULL;
+}
+
+static void begin(sleeper_t *sleeper, bool is_background)
+{
+    *sleeper = (sleeper_t){.is_background = is_background};
+    assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_until_told, sleeper), 0);
+}
+
+/* One after the other, so that the first is the watcher. */
+static void begin_all(void)
+{
+    for (int i = 0; i < THREADS; i++) {
+        begin(&sleepers[i], false);
+        await_asleep(i + 1);
+    }
+    atomic_store(&wakes, 0);
+}
+
+static void await_end(sleeper_t *sleeper)
+{
+    if (!becomes(&sleeper->is_over, 1))
+        fail_msg("thread %d sleeps on, though its wait is over", (int)(sleeper - sleepers));
+    pthread_join(sleeper->thread, NULL);
+}
+
+/* So that each place in the list, and the watcher, have their turns. */
+static int nth_to_end(int first, int i)
+{
+    return (first + i) % THREADS;
+}
+
+/* ---- flags that other threads set ---- */
+
+static void tell_with_lock(sleeper_t *sleeper)
+{
+    weft_lock();
+    weft_progress_notify();
+    sleeper->flag = true; /* in any order, with the lock */
+    weft_unlock();
+}
+
+/* The thread sanitizer knows no other. */
+static void fence(void)
+{
+    static atomic_int any;
+    atomic_fetch_add(&any, 1);
+}
+
+static void tell_without_lock(sleeper_t *sleeper)
+{
+    __atomic_store_n(&sleeper->flag, true, __ATOMIC_RELEASE);
+    fence();
+    weft_progress_alert();
+}
+
+static void end_by(void (*tell)(sleeper_t *sleeper), int wakes_most)
+{
+    for (int first = 0; first < THREADS; first++) {
+        begin_all();
+        for (int i = 0; i < THREADS; i++) {
+            sleeper_t *sleeper = &sleepers[nth_to_end(first, i)];
+            atomic_store(&wakes, 0);
+            tell(sleeper);
+            await_end(sleeper);
+            await_asleep(THREADS - 1 - i);
+            assert_in_range(atomic_load(&wakes), 1, wakes_most);
+        }
+    }
+}
+
+/* Where the watcher sleeps on a word, another one takes its place asleep; else that one wakes. */
+static int wakes_of_one(void)
+{
+    return weft_fd_watch_is_used() ? 2 : 1;
+}
+
+static void one_flag_wakes_one_thread(void **unused)
+{
+    (void)unused;
+    end_by(tell_with_lock, wakes_of_one());
+}
+
+/* The watcher as well, which finds the flag. */
+static void a_flag_is_found_that_was_set_without_the_lock(void **unused)
+{
+    (void)unused;
+    end_by(tell_without_lock, 1 + wakes_of_one());
+}
+
+/* ---- packets ---- */
+
+static sleeper_t *_Atomic packet; /* that ends the wait of this thread */
+
+static int poll_packet(bool everything)
+{
+    (void)everything;
+    sleeper_t *receiver = atomic_exchange(&packet, NULL);
+    if (receiver == NULL)
+        return 0;
+    receiver->flag = true;
+    weft_progress_notify();
+    return 1;
+}
+
+static void send_packet(sleeper_t *receiver)
+{
+    atomic_store(&packet, receiver);
+    fence();
+    if (!weft_fd_watch_is_used())
+        weft_doorbell_wake(&doorbell);
+    else if (atomic_exchange(&doorbell.is_sleeping, 0) != 0)
+        weft_fd_watch_wake(); /* where a peer's datagram would wake it */
+}
+
+static void a_packet_wakes_the_watcher_and_its_receiver(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_progress_add(poll_packet), MPI_SUCCESS);
+    end_by(send_packet, 1 + wakes_of_one());
+    weft_progress_remove(poll_packet);
+}
+
+/* ---- a thread that is in a function of the program, and waits for another one's wait ---- */
+
+static atomic_int is_in_program;
+static sleeper_t *called, *_Atomic awaited;
+
+static int poll_program(bool everything)
+{
+    (void)everything;
+    if (called == NULL || !is_counted)
+        return 0;
+    called = NULL;
+    weft_sleepers_step_out();
+    weft_unlock();
+    atomic_store(&is_in_program, 1);
+    assert_true(becomes(&((sleeper_t *)atomic_load(&awaited))->is_over, 1));
+    weft_lock();
+    atomic_store(&is_in_program, 0);
+    return 1;
+}
+
+static void others_are_woken_while_one_is_in_the_program(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_progress_add(poll_packet), MPI_SUCCESS);
+    assert_int_equal(weft_progress_add(poll_program), MPI_SUCCESS);
+    begin_all();
+    atomic_store(&awaited, &sleepers[THREADS - 1]);
+    weft_lock();
+    called = &sleepers[0];
+    weft_unlock();
+    weft_progress_alert(); /* the watcher polls, and calls the program */
+    assert_true(becomes(&is_in_program, 1));
+    await_asleep(THREADS - 1);
+    send_packet(&sleepers[THREADS - 1]);
+    await_end(&sleepers[THREADS - 1]);
+    assert_true(becomes(&is_in_program, 0));
+    for (int i = 0; i < THREADS - 1; i++) {
+        tell_with_lock(&sleepers[i]);
+        await_end(&sleepers[i]);
+    }
+    weft_progress_remove(poll_packet);
+    weft_progress_remove(poll_program);
+}
+
+/* ---- what rings no doorbell ---- */
+
+static atomic_int is_done; /* by a device, say */
+
+static int poll_device(bool everything)
+{
+    (void)everything;
+    if (atomic_exchange(&is_done, 0) == 0)
+        return 0;
+    sleepers[1].flag = true;
+    weft_progress_notify();
+    return 1;
+}
+
+/* The watcher sleeps for as long as it takes; then another thread waits for a device. */
+static void a_sleep_becomes_short_when_something_silent_is_awaited(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_progress_add(poll_device), MPI_SUCCESS);
+    atomic_store(&is_done, 0);
+    begin(&sleepers[0], false);
+    await_asleep(1);
+    weft_lock();
+    weft_progress_await_silent(1);
+    weft_unlock();
+    begin(&sleepers[1], false);
+    atomic_store(&wakes, 0);
+    while (atomic_load(&wakes) < 10)
+        usleep(100); /* naps */
+    atomic_store(&is_done, 1);
+    await_end(&sleepers[1]);
+    weft_lock();
+    weft_progress_await_silent(-1);
+    weft_unlock();
+    tell_with_lock(&sleepers[0]);
+    await_end(&sleepers[0]);
+    weft_progress_remove(poll_device);
+}
+
+/* ---- a thread for whom nobody waits ---- */
+
+/* It was the watcher; a thread of the program takes its place, so a packet wakes that one alone. */
+static void a_thread_of_the_program_watches_itself(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_progress_add(poll_packet), MPI_SUCCESS);
+    begin(&sleepers[0], true);
+    await_asleep(1);
+    for (int i = 0; i < WAITS; i++) {
+        begin(&sleepers[1], false);
+        await_asleep(2);
+        atomic_store(&wakes, 0);
+        send_packet(&sleepers[1]);
+        await_end(&sleepers[1]);
+        await_asleep(1);
+        assert_in_range(atomic_load(&wakes), 1, wakes_of_one());
+    }
+    tell_with_lock(&sleepers[0]);
+    await_end(&sleepers[0]);
+    weft_progress_remove(poll_packet);
+}
+
+static int no_fd(void)
+{
+    return -3; /* one that ppoll ignores */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_flag_wakes_one_thread),
+        cmocka_unit_test(a_flag_is_found_that_was_set_without_the_lock),
+        cmocka_unit_test(a_packet_wakes_the_watcher_and_its_receiver),
+        cmocka_unit_test(others_are_woken_while_one_is_in_the_program),
+        cmocka_unit_test(a_sleep_becomes_short_when_something_silent_is_awaited),
+        cmocka_unit_test(a_thread_of_the_program_watches_itself)};
+    weft_config_read();
+    weft_log_threshold = -1;
+    weft_config.SPIN = weft_config.YIELDS = 0;
+    weft_world.job_id = "unit-sleepers";
+    weft_world.is_threaded = true;
+    weft_lock();
+    weft_progress_open(&doorbell);
+    weft_unlock();
+    int failed = cmocka_run_group_tests_name("words", tests, NULL, NULL);
+    if (weft_fd_watch_add(no_fd) != MPI_SUCCESS)
+        return 1;
+    weft_lock();
+    weft_progress_open(&doorbell);
+    weft_unlock();
+    failed += cmocka_run_group_tests_name("descriptors", tests, NULL, NULL);
+    weft_fd_watch_close();
+    return failed;
+}
