@@ -50,6 +50,11 @@ enum {
     TESTS_PER_OFFER = 4, /* of the lock */
     /* A loop of tests cannot sleep: where yields are dear it makes one in so many. */
     DEAR_YIELDS_SKIPPED = 64,
+    /* A wait that was woken so often for other threads of the process rests before it sleeps where
+     * it can be woken: for so long, and twice as long each time up to eight times that. */
+    RUNG_IN_VAIN = 2,
+    REST_FIRST_NS = 50000,
+    REST_DOUBLED = 3,
     WATCHFUL_NS = 10000000, /* the longest sleep where ranks may die unheard */
     /* A pause leaves the line to its writer, which counts where the cores are far apart. Where
      * they are near, an answer comes within so many looks. */
@@ -305,6 +310,7 @@ typedef struct wait_state {
     int empty;        /* rounds in a row that found nothing; others may count as over */
     int quiet_yields; /* that did not count as rounds */
     int sleeps;
+    int in_vain;      /* of them, in a row: rung for other threads */
     int64_t clock_ns; /* of the last look at the clock, or 0 */
     int64_t since_ns; /* nothing has happened since, or 0: since now */
 } wait_state_t;
@@ -332,9 +338,26 @@ static void look_at_clock(wait_state_t *wait)
     wait->clock_ns = now;
 }
 
+/* Where other threads of the process get messages all the time, each of them wakes this one, which
+ * would then wait awake for a while; where cores are short it would take theirs. */
+static bool is_disturbed(const wait_state_t *wait)
+{
+    return wait->in_vain >= RUNG_IN_VAIN && weft_world.is_threaded && weft_progress_is_short();
+}
+
+static void rest_in_wait(const wait_state_t *wait)
+{
+    int doublings = wait->in_vain - RUNG_IN_VAIN;
+    wefti_rest_until(wait->flag,
+                     REST_FIRST_NS << (doublings < REST_DOUBLED ? doublings : REST_DOUBLED));
+}
+
 static void sleep_in_wait(wait_state_t *wait)
 {
-    wefti_sleep_until(wait->flag, wait->is_background);
+    if (is_disturbed(wait))
+        rest_in_wait(wait);
+    bool is_in_vain = wefti_sleep_until(wait->flag, wait->is_background);
+    wait->in_vain = is_in_vain ? wait->in_vain + 1 : 0;
     wait->empty = 0;
     wait->clock_ns = 0;
     if (wait->sleeps++ > 0)
@@ -363,6 +386,10 @@ static void idle(wait_state_t *wait)
             yields = 0;
     }
     int empty = ++wait->empty;
+    if (is_disturbed(wait)) {
+        sleep_in_wait(wait);
+        return;
+    }
     if (empty <= spins) {
         if (weft_world.is_threaded)
             weft_lock_offer();

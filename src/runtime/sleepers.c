@@ -22,7 +22,8 @@ typedef struct weft_sleeper {
     bool is_background;
     bool is_asleep; /* the watcher: it has looked for packets, and polls no more */
     bool is_nap;    /* its sleep is short */
-    bool follows;   /* is in the list */
+    bool follows;   /* is in the list, */
+    bool rests;     /* without being counted: it watches soon */
     bool is_chosen; /* to be woken */
     atomic_uint place;
     weft_link_t link;
@@ -66,14 +67,14 @@ static void begin_to_follow(weft_sleeper_t *sleeper)
 {
     sleeper->follows = true;
     weft_list_append(&following, &sleeper->link);
-    following_count++;
+    following_count += !sleeper->rests;
 }
 
 static void end_to_follow(weft_sleeper_t *sleeper)
 {
     sleeper->follows = false;
     weft_list_unlink(&sleeper->link);
-    following_count--;
+    following_count -= !sleeper->rests;
 }
 
 /* ---- waking ---- */
@@ -166,8 +167,9 @@ static void fence_doorbell(void)
 }
 
 /* The doorbell is set before the last look for packets, so the sender of a packet published after
- * that look finds it set. If there was another watcher, it is rung, and finds that it is none. */
-static void watch_doorbell(weft_sleeper_t *self)
+ * that look finds it set. If there was another watcher, it is rung, and finds that it is none.
+ * Returns whether something has come, but for others. */
+static bool watch_doorbell(weft_sleeper_t *self)
 {
     weft_fd_watch_t watch;
     bool in_poll = weft_fd_watch_is_used();
@@ -185,7 +187,9 @@ static void watch_doorbell(weft_sleeper_t *self)
         sleep_as_watcher(self, set_to, &watch);
     if (in_poll)
         weft_fd_watch_leave(&watch);
+    bool has_come = has_work || atomic_load(&its.doorbell->is_sleeping) != set_to;
     end_watch(self);
+    return has_come && !is_over(self);
 }
 
 /* ---- those that follow ---- */
@@ -234,13 +238,13 @@ static void await_chooser(weft_sleeper_t *self)
     }
 }
 
-static void follow_watcher(weft_sleeper_t *self)
+static void sleep_on_own_word(weft_sleeper_t *self, int64_t most_ns)
 {
     begin_to_follow(self);
     if (!is_over(self)) {
         weft_waits.sleeps++;
         weft_unlock();
-        weft_futex_wait(&self->place, ON_OWN_WORD, its.most_ns);
+        weft_futex_wait(&self->place, ON_OWN_WORD, most_ns);
         weft_lock();
     }
     await_chooser(self);
@@ -258,14 +262,24 @@ static bool may_follow(const weft_sleeper_t *self)
     return watcher != NULL && !must_watch && !needs_nap;
 }
 
-void wefti_sleep_until(const bool *flag, bool is_background)
+bool wefti_sleep_until(const bool *flag, bool is_background)
 {
     weft_sleeper_t self = {.flag = flag, .is_background = is_background};
+    bool is_in_vain = false;
     atomic_fetch_add(&weft_sleepers, 1);
     if (may_follow(&self))
-        follow_watcher(&self);
+        sleep_on_own_word(&self, its.most_ns);
     else
-        watch_doorbell(&self);
+        is_in_vain = watch_doorbell(&self);
+    atomic_fetch_sub(&weft_sleepers, 1);
+    return is_in_vain;
+}
+
+void wefti_rest_until(const bool *flag, int64_t most_ns)
+{
+    weft_sleeper_t self = {.flag = flag, .rests = true};
+    atomic_fetch_add(&weft_sleepers, 1);
+    sleep_on_own_word(&self, most_ns);
     atomic_fetch_sub(&weft_sleepers, 1);
 }
 

@@ -41,8 +41,13 @@ void wefti_sleepers_open(const weft_sleepers_args_t *args);
 
 /** Sleep until *flag is true or, if the caller becomes the watcher, there may be something to poll;
  * it may return early. Gives up the lock meanwhile. `is_background`: nobody waits for the thread,
- * so it is not to be woken instead of another one. */
-void wefti_sleep_until(const bool *flag, bool is_background);
+ * so it is not to be woken instead of another one. Returns true if the caller was the watcher, and
+ * what has come was for others: *flag is not true. */
+bool wefti_sleep_until(const bool *flag, bool is_background);
+
+/** The caller has watched several times, each time for others: sleep until *flag is true, for
+ * `most_ns` at most, whatever else comes meanwhile. Then it has to watch or to poll. */
+void wefti_rest_until(const bool *flag, int64_t most_ns);
 
 /** To be called by a thread that waits awake, in each round, while others sleep: wakes those whose
  * flags are set. */

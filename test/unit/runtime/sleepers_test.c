@@ -33,8 +33,13 @@ static weft_doorbell_t doorbell;
 
 /* ---- how many sleep, and how often one has woken ---- */
 
-static atomic_int asleep, wakes;
+static atomic_int asleep, wakes, rests;
 static _Thread_local bool is_counted;
+
+static bool is_short(const struct timespec *limit)
+{
+    return limit != NULL && limit->tv_sec == 0 && limit->tv_nsec < 1000000;
+}
 
 /* Takes the place of the C library's. */
 long syscall(long number, ...)
@@ -47,6 +52,9 @@ long syscall(long number, ...)
     va_end(list);
     long (*libc)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
     bool is_sleep = is_counted && number == SYS_futex && words[1] == FUTEX_WAIT;
+    bool is_rest = is_sleep && words[0] != (long)&doorbell.is_sleeping &&
+                   is_short((const struct timespec *)words[3]);
+    atomic_fetch_add(&rests, is_rest);
     atomic_fetch_add(&asleep, is_sleep);
     long result = libc(number, words[0], words[1], words[2], words[3], words[4], words[5]);
     atomic_fetch_add(&wakes, is_sleep);
@@ -58,9 +66,8 @@ long syscall(long number, ...)
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask)
 {
     (void)mask;
-    bool is_nap = limit != NULL && limit->tv_sec == 0 && limit->tv_nsec < 1000000;
     atomic_fetch_add(&asleep, is_counted);
-    int result = poll(fds, count, is_nap ? 1 : -1);
+    int result = poll(fds, count, is_short(limit) ? 1 : -1);
     atomic_fetch_add(&wakes, is_counted);
     atomic_fetch_sub(&asleep, is_counted);
     return result;
@@ -335,6 +342,45 @@ static void a_thread_of_the_program_watches_itself(void **unused)
     weft_progress_remove(poll_packet);
 }
 
+/* ---- a thread that is woken for others again and again ---- */
+
+static void open_progress(bool is_oversubscribed)
+{
+    weft_world.is_oversubscribed = is_oversubscribed;
+    weft_lock();
+    weft_progress_open(&doorbell);
+    weft_unlock();
+}
+
+/* How often it sleeps where packets do not wake it, while another thread gets some. */
+static int rests_beside_another(void)
+{
+    begin(&sleepers[0], false);
+    await_asleep(1);
+    atomic_store(&rests, 0);
+    for (int i = 0; i < WAITS; i++) {
+        begin(&sleepers[1], false);
+        await_asleep(2);
+        send_packet(&sleepers[1]);
+        await_end(&sleepers[1]);
+    }
+    int count = atomic_load(&rests);
+    tell_with_lock(&sleepers[0]);
+    await_end(&sleepers[0]);
+    return count;
+}
+
+static void a_thread_that_is_woken_for_others_rests_where_cores_are_short(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_progress_add(poll_packet), MPI_SUCCESS);
+    assert_int_equal(rests_beside_another(), 0);
+    open_progress(true);
+    assert_true(rests_beside_another() > 0);
+    open_progress(false);
+    weft_progress_remove(poll_packet);
+}
+
 static int no_fd(void)
 {
     return -3; /* one that ppoll ignores */
@@ -348,21 +394,18 @@ int main(void)
         cmocka_unit_test(a_packet_wakes_the_watcher_and_its_receiver),
         cmocka_unit_test(others_are_woken_while_one_is_in_the_program),
         cmocka_unit_test(a_sleep_becomes_short_when_something_silent_is_awaited),
-        cmocka_unit_test(a_thread_of_the_program_watches_itself)};
+        cmocka_unit_test(a_thread_of_the_program_watches_itself),
+        cmocka_unit_test(a_thread_that_is_woken_for_others_rests_where_cores_are_short)};
     weft_config_read();
     weft_log_threshold = -1;
     weft_config.SPIN = weft_config.YIELDS = 0;
     weft_world.job_id = "unit-sleepers";
     weft_world.is_threaded = true;
-    weft_lock();
-    weft_progress_open(&doorbell);
-    weft_unlock();
+    open_progress(false);
     int failed = cmocka_run_group_tests_name("words", tests, NULL, NULL);
     if (weft_fd_watch_add(no_fd) != MPI_SUCCESS)
         return 1;
-    weft_lock();
-    weft_progress_open(&doorbell);
-    weft_unlock();
+    open_progress(false);
     failed += cmocka_run_group_tests_name("descriptors", tests, NULL, NULL);
     weft_fd_watch_close();
     return failed;
