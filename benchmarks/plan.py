@@ -29,7 +29,7 @@ ONE_THREAD = [Row("alone_latency", "weft_mt_latency", "8", "value", "us", 1, Fal
               Row("alone_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True, "-T 1")]
 THREADS = [time_row("mt_latency", "8"), Row("mt_rate", "weft_mt_rate", "8", "second", "M/s", 1e-6, True), time_row("mt_allreduce", "8")]
 # Threads of a rank that get in each other's way.
-TWO_THREADS = [time_row("mt_tested", "8", "-T 2"), time_row("mt_within", "8", "-T 2"),
+TWO_THREADS = [time_row("mt_tested", "8", "-T 2"), time_row("mt_blocked", "8", "-T 2"), time_row("mt_within", "8", "-T 2"),
                time_row("mt_self", "8", "-T 2")]
 
 FEW = [
@@ -167,7 +167,8 @@ def title(name, bytes):
              "posted": "latency, 1000 receives posted before", "unexpected": "latency, 1000 messages unexpected",
              "alone_latency": "latency, MPI_THREAD_MULTIPLE", "alone_rate": "message rate, MPI_THREAD_MULTIPLE",
              "mt_latency": "latency, 4 threads", "mt_rate": "message rate, 4 threads", "mt_allreduce": "allreduce, 4 threads",
-             "mt_tested": "latency beside a thread in MPI_Test", "mt_within": "latency between two threads of a rank",
+             "mt_tested": "latency beside a thread in MPI_Test", "mt_blocked": "latency beside a blocked thread",
+             "mt_within": "latency between two threads of a rank",
              "mt_self": "messages of two threads to their own rank",
              "idle": "processor of blocked ranks", "serve": "request and answer"}.get(name, name)
     return f"{words} {in_words(bytes)}" if named(name).sizes else words

@@ -6,6 +6,9 @@
  *   mt_allreduce  each thread's allreduce over all ranks
  *   mt_tested     as mt_latency, but of one thread; the others call MPI_Test meanwhile, each for a
  *                 message that comes in the end, as a thread for progress does
+ *   mt_blocked    as mt_latency, but of one thread, which computes for COMPUTE_US before each round
+ *                 trip; the others wait in MPI_Recv meanwhile, as a thread that serves others does.
+ *                 The computing is not counted
  *   mt_within     half of a round trip between two threads of the same rank
  *   mt_self       a message of a thread to its own rank: what threads cost each other, if there are
  *                 as many cores
@@ -24,6 +27,7 @@
 #define DATA_TAG   1
 #define ANSWER_TAG 2
 #define LINE_BYTES 128
+#define COMPUTE_US 5
 
 typedef struct team team_t;
 
@@ -74,6 +78,16 @@ static void round_trip(member_t *m)
 {
     one_way(m, is_sender(m->team));
     one_way(m, !is_sender(m->team));
+}
+
+static void compute_and_trip(member_t *m)
+{
+    double until_us = bench_now_us() + COMPUTE_US;
+
+    if (is_sender(m->team))
+        while (bench_now_us() < until_us)
+            continue;
+    round_trip(m);
 }
 
 static void window_of_messages(member_t *m)
@@ -128,6 +142,11 @@ static void test_until_told(member_t *m)
     MPI_Irecv(NULL, 0, MPI_CHAR, m->team->bench->rank, ANSWER_TAG, m->comm, &request);
     while (!is_told)
         MPI_Test(&request, &is_told, MPI_STATUS_IGNORE);
+}
+
+static void wait_until_told(member_t *m)
+{
+    MPI_Recv(NULL, 0, MPI_CHAR, m->team->bench->rank, ANSWER_TAG, m->comm, MPI_STATUS_IGNORE);
 }
 
 static void tell_others(const team_t *team)
@@ -239,17 +258,25 @@ static double megabytes_per_s(const bench_t *bench, size_t bytes, double us)
     return messages_per_s(bench, bytes, us) * (double)bytes / 1e6;
 }
 
+static double half_without_computing(const bench_t *bench, size_t bytes, double us)
+{
+    return bench_half(bench, bytes, us - COMPUTE_US);
+}
+
 int main(int argc, char **argv)
 {
-    enum { LATENCY, RATE, ALLREDUCE, TESTED, WITHIN, SELF };
-    static const char *const names[] = {
-        "mt_latency", "mt_rate", "mt_allreduce", "mt_tested", "mt_within", "mt_self", NULL};
+    enum { LATENCY, RATE, ALLREDUCE, TESTED, BLOCKED, WITHIN, SELF, BENCHMARKS };
+    static const char *const names[] = {"mt_latency", "mt_rate",   "mt_allreduce", "mt_tested",
+                                        "mt_blocked", "mt_within", "mt_self",      NULL};
     void (*const works[])(member_t *) = {
-        [LATENCY] = round_trip, [RATE] = window_of_messages, [ALLREDUCE] = reduction,
-        [TESTED] = round_trip,  [WITHIN] = within_rank,      [SELF] = to_itself};
+        [LATENCY] = round_trip, [RATE] = window_of_messages,  [ALLREDUCE] = reduction,
+        [TESTED] = round_trip,  [BLOCKED] = compute_and_trip, [WITHIN] = within_rank,
+        [SELF] = to_itself};
+    void (*const besides[BENCHMARKS])(member_t *) = {
+        [TESTED] = test_until_told, [BLOCKED] = wait_until_told};
     int chosen = bench_choose(names, &argc, &argv);
     team_t team = {.work = chosen < 0 ? NULL : works[chosen],
-                   .beside = chosen == TESTED ? test_until_told : NULL};
+                   .beside = chosen < 0 ? NULL : besides[chosen]};
     bool is_rate = chosen == RATE;
     char name[32];
     bench_test_t test = {
@@ -257,6 +284,7 @@ int main(int argc, char **argv)
         .column = is_rate ? "Bandwidth (MB/s)" : "Avg Latency(us)",
         .value = is_rate                                 ? megabytes_per_s
                  : chosen == ALLREDUCE || chosen == SELF ? NULL
+                 : chosen == BLOCKED                     ? half_without_computing
                                                          : bench_half,
         .second_column = is_rate ? "Messages/s" : NULL,
         .second = is_rate ? messages_per_s : NULL,
