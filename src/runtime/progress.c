@@ -80,9 +80,12 @@ static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
 static int spin_limit, spin_limit_contended, spin_limit_beside_others;
 static int yield_limit, yield_limit_contended, quiet_yield_limit, polls_per_yield, test_limit;
-static weft_contention_t contention;             /* with the lock */
-static atomic_bool is_short_of_cores;            /* what it says, for others */
-static atomic_int waits;                         /* threads that wait; written with the lock */
+static weft_contention_t contention;  /* with the lock */
+static atomic_bool is_short_of_cores; /* what it says, for others */
+static atomic_int waits;              /* threads that wait; written with the lock */
+/* Where threads share the library: how many waits there were, of all threads; some may be left out,
+ * as it is written without a lock as well. */
+static atomic_uint waits_begun;
 static int pauses_first = 1, pauses_between = 1; /* of weft_progress_looks() */
 static int64_t long_ns; /* after a wait of so long weft_world.waited_long() is called; 0: never */
 
@@ -216,8 +219,16 @@ int weft_progress(void)
     return poll_all(false);
 }
 
+static inline void note_wait(void)
+{
+    unsigned before = atomic_load_explicit(&waits_begun, memory_order_relaxed);
+    if (__builtin_expect(weft_world.is_threaded, 0))
+        atomic_store_explicit(&waits_begun, before + 1, memory_order_relaxed);
+}
+
 weft_looks_t weft_progress_looks(void)
 {
+    note_wait();
     bool is_brief = weft_world.is_oversubscribed || weft_world.is_threaded ||
                     wefti_cores_are_short(&contention);
     return (weft_looks_t){
@@ -310,7 +321,8 @@ typedef struct wait_state {
     int empty;        /* rounds in a row that found nothing; others may count as over */
     int quiet_yields; /* that did not count as rounds */
     int sleeps;
-    int in_vain;      /* of them, in a row: rung for other threads */
+    int in_vain;    /* of them, in a row, from which it was woken while other threads waited, too */
+    unsigned begun; /* waits that had begun at the last sleep */
     int64_t clock_ns; /* of the last look at the clock, or 0 */
     int64_t since_ns; /* nothing has happened since, or 0: since now */
 } wait_state_t;
@@ -357,7 +369,9 @@ static void sleep_in_wait(wait_state_t *wait)
     if (is_disturbed(wait))
         rest_in_wait(wait);
     bool is_in_vain = wefti_sleep_until(wait->flag, wait->is_background);
-    wait->in_vain = is_in_vain ? wait->in_vain + 1 : 0;
+    unsigned begun = atomic_load_explicit(&waits_begun, memory_order_relaxed);
+    wait->in_vain = is_in_vain && begun != wait->begun ? wait->in_vain + 1 : 0;
+    wait->begun = begun;
     wait->empty = 0;
     wait->clock_ns = 0;
     if (wait->sleeps++ > 0)
@@ -438,8 +452,11 @@ static void wait_and_count(wait_state_t *wait)
     static _Thread_local bool is_counted;
     bool is_inner = is_counted;
     count_contention();
-    if (!is_inner)
+    if (!is_inner) {
+        note_wait();
         count_waits(1);
+    }
+    wait->begun = atomic_load_explicit(&waits_begun, memory_order_relaxed);
     is_counted = true;
     make_rounds(wait);
     weft_progress_let_go();

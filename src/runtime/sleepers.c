@@ -278,6 +278,8 @@ bool wefti_sleep_until(const bool *flag, bool is_background)
 void wefti_rest_until(const bool *flag, int64_t most_ns)
 {
     weft_sleeper_t self = {.flag = flag, .rests = true};
+    if (silent > 0 || must_nap)
+        return;
     atomic_fetch_add(&weft_sleepers, 1);
     sleep_on_own_word(&self, most_ns);
     atomic_fetch_sub(&weft_sleepers, 1);

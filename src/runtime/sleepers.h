@@ -46,7 +46,8 @@ void wefti_sleepers_open(const weft_sleepers_args_t *args);
 bool wefti_sleep_until(const bool *flag, bool is_background);
 
 /** The caller has watched several times, each time for others: sleep until *flag is true, for
- * `most_ns` at most, whatever else comes meanwhile. Then it has to watch or to poll. */
+ * `most_ns` at most, whatever else comes meanwhile. Then it has to watch or to poll. Returns at
+ * once if something is awaited that rings no doorbell. */
 void wefti_rest_until(const bool *flag, int64_t most_ns);
 
 /** To be called by a thread that waits awake, in each round, while others sleep: wakes those whose
