@@ -21,6 +21,17 @@ weft_request_t weft_request_done = {
     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG},
 };
 
+/* What comes in the VCI of its communicator, or in VCI 0, may end it: collectives and long messages
+ * belong to VCI 0. */
+void weft_request_await(const weft_request_t *request)
+{
+    const weft_comm_t *comm = request->comm;
+    if (comm != NULL && comm->context != WEFT_NO_CONTEXT)
+        weft_progress_until_in(&request->is_complete, weft_vci_of(comm->context));
+    else
+        weft_progress_until(&request->is_complete);
+}
+
 void weft_request_note_error(weft_request_t *request, int error)
 {
     if (request->status.MPI_ERROR != MPI_SUCCESS)

@@ -196,13 +196,16 @@ static inline void weft_request_complete_by_vci(weft_request_t *request)
     weft_progress_alert();
 }
 
+/** Rounds of progress until it is complete. */
+void weft_request_await(const weft_request_t *request);
+
 /** Wait for one request. What is held back goes out, as in each wait. */
 static inline void weft_request_wait(weft_request_t *request)
 {
     if (weft_request_is_complete(request))
         weft_progress_let_go();
     else
-        weft_progress_until(&request->is_complete);
+        weft_request_await(request);
 }
 
 #endif

@@ -16,8 +16,10 @@
 #include <stdint.h>
 
 typedef struct weft_doorbell {
-    /* Not 0 if the owner sleeps, or is about to: 1 + its world rank if in runtime/fd_watch.h; a
-     * number with the highest bit set if on this word. */
+    /* Not 0 if the owner sleeps, or is about to: in the lowest WEFT_VCIS bits those VCIs
+     * (runtime/vci.h) whose packets may be for a thread that sleeps, VCI 0 always among them; above
+     * them 1 + its world rank if it sleeps in runtime/fd_watch.h, or a number if on this word,
+     * which the highest bit tells. */
     _Alignas(64) atomic_uint is_sleeping;
     /* The owner waits in MPI, and so makes progress. In a cache line of its own, since all senders
      * read the one above. */
@@ -56,15 +58,25 @@ static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
     weft_doorbell_touch(doorbell);
 }
 
+/** The same after a packet was published in a VCI, whose bit `vci_bit` is: those who sleep for
+ * others are not woken. */
+static inline void weft_doorbell_ring_for(weft_doorbell_t *doorbell, unsigned vci_bit)
+{
+    weft_doorbells_fence();
+    unsigned set_to = atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed);
+    if (__builtin_expect((set_to & vci_bit) != 0, 0))
+        weft_doorbell_wake(doorbell);
+}
+
 /* ---- for the owner; with the lock ---- */
 
 /** Who fences? All ranks of a host come to the same answer by `do_senders_fence`, unless one of
  * them has changed it already. */
 void wefti_doorbells_open(bool do_senders_fence);
 
-/** Sets the doorbell for a sleep on its word, or in runtime/fd_watch.h. Returns what it is set to:
- * a new number for each sleep on the word. */
-unsigned wefti_doorbell_set(weft_doorbell_t *doorbell, bool in_poll);
+/** Sets the doorbell for a sleep on its word, or in runtime/fd_watch.h, to be rung for packets of
+ * `vcis`, a bit each. Returns what it is set to: another value for each sleep on the word. */
+unsigned wefti_doorbell_set(weft_doorbell_t *doorbell, bool in_poll, unsigned vcis);
 
 /** Sleeps on the word until the doorbell is rung, unless it has another value than `set_to`; at
  * most `most_ns` (0: without limit). Without the lock. */

@@ -5,6 +5,7 @@
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
 #include "runtime/spread.h"
+#include "runtime/vci.h"
 #include "runtime/wait_pvars.h"
 #include "base/clock.h"
 #include "base/config.h"
@@ -71,6 +72,8 @@ enum {
     POLLS_TO_MEASURE = 8,
     MEASUREMENTS = 8,
 };
+
+static const unsigned ALL_VCIS = (1u << WEFT_VCIS) - 1;
 
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
@@ -317,6 +320,7 @@ void weft_progress_test(void)
 /* A wait that goes on. */
 typedef struct wait_state {
     const bool *flag;
+    unsigned vcis; /* of packets that *flag may depend on */
     bool is_background;
     int empty;        /* rounds in a row that found nothing; others may count as over */
     int quiet_yields; /* that did not count as rounds */
@@ -368,7 +372,7 @@ static void sleep_in_wait(wait_state_t *wait)
 {
     if (is_disturbed(wait))
         rest_in_wait(wait);
-    bool is_in_vain = wefti_sleep_until(wait->flag, wait->is_background);
+    bool is_in_vain = wefti_sleep_until(wait->flag, wait->vcis, wait->is_background);
     unsigned begun = atomic_load_explicit(&waits_begun, memory_order_relaxed);
     wait->in_vain = is_in_vain && begun != wait->begun ? wait->in_vain + 1 : 0;
     wait->begun = begun;
@@ -469,25 +473,31 @@ static void wait_and_count(wait_state_t *wait)
 }
 
 /* `empty` rounds of polling count as over. */
-static void wait_until(const bool *flag, int empty)
+static void wait_until(const bool *flag, unsigned vcis, int empty)
 {
     int64_t began_ns = weft_waits_begin(flag);
-    wait_and_count(&(wait_state_t){.flag = flag, .empty = empty});
+    wait_and_count(&(wait_state_t){.flag = flag, .vcis = vcis, .empty = empty});
     weft_waits_end(began_ns);
 }
 
 void weft_progress_until(const bool *flag)
 {
-    wait_until(flag, 0);
+    wait_until(flag, ALL_VCIS, 0);
+}
+
+void weft_progress_until_in(const bool *flag, int vci)
+{
+    wait_until(flag, 1u << vci | 1, 0);
 }
 
 void weft_progress_until_all(const bool *flag)
 {
     bool yields_first = weft_world.is_oversubscribed && !wefti_yields_are_dear(&contention);
-    wait_until(flag, yields_first ? spin_limit_contended : 0);
+    wait_until(flag, ALL_VCIS, yields_first ? spin_limit_contended : 0);
 }
 
 void weft_progress_in_background(const bool *flag)
 {
-    wait_and_count(&(wait_state_t){.flag = flag, .is_background = true, .empty = INT_MAX / 2});
+    wait_and_count(&(wait_state_t){
+        .flag = flag, .vcis = ALL_VCIS, .is_background = true, .empty = INT_MAX / 2});
 }

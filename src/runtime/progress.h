@@ -41,6 +41,10 @@ void weft_progress_test(void);
  * out before it returns. */
 void weft_progress_until(const bool *flag);
 
+/** The same where *flag depends on what comes in a VCI (vci.h), or in VCI 0: while the thread
+ * sleeps, messages in others do not wake it. */
+void weft_progress_until_in(const bool *flag, int vci);
+
 /** The same where several ranks have to do something first. When oversubscribed some of them may
  * need this core, so the wait begins with a yield. On 8 ranks of two cores a barrier takes 8.2 us
  * instead of 11. (A ping-pong is faster with spins: 1.6 us instead of 3.7 on four ranks.) */

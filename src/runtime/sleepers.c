@@ -19,6 +19,7 @@ enum { ON_OWN_WORD, ON_DOORBELL, IS_WOKEN };
 
 typedef struct weft_sleeper {
     const bool *flag;
+    unsigned vcis; /* of packets that *flag may depend on */
     bool is_background;
     bool is_asleep; /* the watcher: it has looked for packets, and polls no more */
     bool is_nap;    /* its sleep is short */
@@ -38,6 +39,7 @@ static weft_sleepers_args_t its;
 static weft_sleeper_t *watcher;
 static weft_list_t following = {&following, &following};
 static int following_count;
+static unsigned watched_vcis;  /* by the watcher: those of all who follow are among them */
 static weft_sleeper_t *chosen; /* to be woken when the lock is given */
 static int silent;             /* number of things that are awaited and ring no doorbell */
 static bool must_nap;          /* the next sleep on the doorbell has to be short */
@@ -175,8 +177,9 @@ static bool watch_doorbell(weft_sleeper_t *self)
     bool in_poll = weft_fd_watch_is_used();
     if (watcher != NULL)
         weft_sleepers_ring();
+    watched_vcis = (watcher != NULL || following_count > 0 ? watched_vcis : 0) | self->vcis;
     watcher = self;
-    unsigned set_to = wefti_doorbell_set(its.doorbell, in_poll);
+    unsigned set_to = wefti_doorbell_set(its.doorbell, in_poll, watched_vcis);
     if (in_poll)
         weft_fd_watch_enter(&watch);
     fence_doorbell();
@@ -187,7 +190,7 @@ static bool watch_doorbell(weft_sleeper_t *self)
         sleep_as_watcher(self, set_to, &watch);
     if (in_poll)
         weft_fd_watch_leave(&watch);
-    bool has_come = has_work || atomic_load(&its.doorbell->is_sleeping) != set_to;
+    bool has_come = has_work || atomic_load(&its.doorbell->is_sleeping) == 0;
     end_watch(self);
     return has_come && !is_over(self);
 }
@@ -202,7 +205,7 @@ static void move_to_doorbell(weft_sleeper_t *sleeper)
     sleeper->is_asleep = true;
     atomic_store(&sleeper->place, ON_DOORBELL);
     weft_futex_move(&sleeper->place, ON_DOORBELL, &its.doorbell->is_sleeping);
-    wefti_doorbell_set(its.doorbell, false);
+    wefti_doorbell_set(its.doorbell, false, watched_vcis);
     fence_doorbell();
     if (its.poll_all() > 0 || is_over(sleeper))
         weft_sleepers_ring();
@@ -262,12 +265,32 @@ static bool may_follow(const weft_sleeper_t *self)
     return watcher != NULL && !must_watch && !needs_nap;
 }
 
-bool wefti_sleep_until(const bool *flag, bool is_background)
+static bool is_watched(unsigned vcis)
 {
-    weft_sleeper_t self = {.flag = flag, .is_background = is_background};
+    return (vcis & ~watched_vcis) == 0;
+}
+
+/* Have the doorbell rung for these, too, while the watcher sleeps, unless it was rung just now. */
+static void watch_also(unsigned vcis)
+{
+    unsigned set_to = atomic_load(&its.doorbell->is_sleeping);
+    if (set_to == 0 ||
+        !atomic_compare_exchange_strong(&its.doorbell->is_sleeping, &set_to, set_to | vcis))
+        return;
+    watched_vcis |= vcis;
+    fence_doorbell();
+    if (its.poll_all() > 0)
+        weft_sleepers_ring(); /* there may be more */
+}
+
+bool wefti_sleep_until(const bool *flag, unsigned vcis, bool is_background)
+{
+    weft_sleeper_t self = {.flag = flag, .vcis = vcis, .is_background = is_background};
     bool is_in_vain = false;
     atomic_fetch_add(&weft_sleepers, 1);
-    if (may_follow(&self))
+    if (may_follow(&self) && !is_watched(vcis))
+        watch_also(vcis);
+    if (may_follow(&self) && is_watched(vcis)) /* a poll function may have given up the lock */
         sleep_on_own_word(&self, its.most_ns);
     else
         is_in_vain = watch_doorbell(&self);

@@ -40,10 +40,11 @@ typedef struct weft_sleepers_args {
 void wefti_sleepers_open(const weft_sleepers_args_t *args);
 
 /** Sleep until *flag is true or, if the caller becomes the watcher, there may be something to poll;
- * it may return early. Gives up the lock meanwhile. `is_background`: nobody waits for the thread,
+ * it may return early. Gives up the lock meanwhile. `vcis`: of packets that *flag may depend on, a
+ * bit each, VCI 0 among them. `is_background`: nobody waits for the thread,
  * so it is not to be woken instead of another one. Returns true if the caller was the watcher, and
  * what has come was for others: *flag is not true. */
-bool wefti_sleep_until(const bool *flag, bool is_background);
+bool wefti_sleep_until(const bool *flag, unsigned vcis, bool is_background);
 
 /** The caller has watched several times, each time for others: sleep until *flag is true, for
  * `most_ns` at most, whatever else comes meanwhile. Then it has to watch or to poll. Returns at

@@ -105,6 +105,7 @@ typedef struct weft_slots {
     bool has_baton;  /* it is this rank's turn to send in it */
     bool holds_last; /* the payload of the last packet taken was in its slot */
     weft_doorbell_t *doorbell;
+    unsigned vci_bit;        /* for weft_doorbell_ring_for() */
     const weft_slot_t *from; /* [WEFT_SLOTS] */
     uint32_t taken, told;    /* packets; what the sender has been told */
     uint32_t heeds;          /* marks of packets that are the transport's to take */
@@ -113,9 +114,10 @@ typedef struct weft_slots {
     uint32_t baton_long;     /* long ones that have gone in it since another one went elsewhere */
 } weft_slots_t;
 
-/** `pair`: the memory of the slots, with zeros at first. `is_higher`: of the two ranks. */
+/** `pair`: the memory of the slots, with zeros at first. `is_higher`: of the two ranks.
+ * `doorbell`: the peer's. */
 static inline void weft_slots_open(weft_slots_t *slots, weft_slots_pair_t pair, bool is_higher,
-                                   weft_doorbell_t *doorbell)
+                                   weft_doorbell_t *doorbell, int vci)
 {
     *slots = (weft_slots_t){.to = pair.to,
                             .from = pair.from,
@@ -125,7 +127,8 @@ static inline void weft_slots_open(weft_slots_t *slots, weft_slots_pair_t pair, 
                             .baton_most = WEFT_BATON_SHORT,
                             .has_baton = !is_higher,
                             .room = is_higher ? WEFT_SLOT_PAYLOAD : WEFT_BATON_SHORT,
-                            .doorbell = doorbell};
+                            .doorbell = doorbell,
+                            .vci_bit = 1u << vci};
 }
 
 /** Payloads of up to `most` bytes may go in the baton from now on: not fewer than

@@ -44,11 +44,16 @@ void wefti_shm_make_contact(weft_shm_peer_t *peer)
     atomic_fetch_or(&peer->block->contacts[word], 1ULL << (wefti_shm.local_rank % 64));
 }
 
+static inline void ring_peer(const weft_endpoint_t *endpoint)
+{
+    weft_doorbell_ring_for(endpoint->slots.doorbell, endpoint->slots.vci_bit);
+}
+
 static inline void call_peer(weft_shm_peer_t *peer)
 {
     if (__builtin_expect(!peer->is_contacted, 0))
         wefti_shm_make_contact(peer);
-    weft_doorbell_ring(peer->endpoint.slots.doorbell);
+    ring_peer(&peer->endpoint);
 }
 
 static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
@@ -187,7 +192,7 @@ static inline int drain_channel(weft_shm_peer_t *peer)
             wefti_shm.sink(peer->process, header, payload);
         taken++;
         if (weft_channel_take(&peer->in, header.bytes))
-            weft_doorbell_ring(peer->endpoint.slots.doorbell);
+            ring_peer(&peer->endpoint);
     }
     if (__builtin_expect(peer->in.channel.large == NULL && !peer->is_enlarged, 0))
         note_large_ring(peer);
@@ -259,7 +264,7 @@ static bool shm_peek(weft_endpoint_t *endpoint, weft_header_t *header, const voi
 static void shm_take(weft_endpoint_t *endpoint, size_t bytes)
 {
     if (weft_channel_take(&((weft_shm_peer_t *)endpoint)->in, bytes))
-        weft_doorbell_ring(endpoint->slots.doorbell);
+        ring_peer(endpoint);
 }
 
 static weft_traffic_t shm_traffic = {.name = "shm"};
@@ -307,7 +312,7 @@ static void open_channels(weft_shm_peer_t *peer, int local_rank)
     const weft_segment_t *segment = &wefti_shm.segment;
     int vci = endpoint->vci, own = wefti_shm.local_rank;
     weft_slots_open(&endpoint->slots, weft_segment_slots(segment, vci, own, local_rank),
-                    own > local_rank, &peer->block->doorbell);
+                    own > local_rank, &peer->block->doorbell, vci);
     weft_channel_t out = weft_segment_channel(segment, vci, local_rank, own);
     weft_channel_out_init(&peer->out, &out, &endpoint->slots, &endpoint->is_throttled);
     weft_channel_t in = weft_segment_channel(segment, vci, own, local_rank);

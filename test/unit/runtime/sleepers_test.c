@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* ppoll */
+#define _GNU_SOURCE /* ppoll, gettid */
 /* Of the threads that sleep, those are woken that have to be, and no others: once where they sleep
  * on words, and once where one of them sleeps on descriptors. */
 #include "runtime/progress.h"
 
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
+#include "runtime/vci.h"
 #include "runtime/world.h"
 #include "base/clock.h"
 #include "base/config.h"
@@ -22,6 +23,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -76,18 +78,9 @@ int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const 
 static bool becomes(const atomic_int *number, int expected)
 {
     int64_t end = weft_clock_ns() + PATIENCE_S * 1000000000LL;
-    while (weft_clock_ns() < end) {
-        if (atomic_load(number) == expected)
-            return true;
+    while (atomic_load(number) != expected && weft_clock_ns() < end)
         usleep(100);
-    }
-    return false;
-}
-
-static void await_asleep(int expected)
-{
-    if (!becomes(&asleep, expected))
-        fail_msg("%d threads sleep, not %d", atomic_load(&asleep), expected);
+    return atomic_load(number) == expected;
 }
 
 /* ---- threads that wait ---- */
@@ -96,18 +89,57 @@ typedef struct sleeper {
     pthread_t thread;
     bool flag;
     bool is_background;
+    int vci;       /* 0: it may be any */
+    atomic_int id; /* in the kernel; 0: there is no thread */
     atomic_int is_over;
 } sleeper_t;
 
 static sleeper_t sleepers[THREADS];
 
+/* Is there no thread, or is it blocked in the kernel? */
+static bool is_blocked(const sleeper_t *sleeper)
+{
+    char path[64], state = 0;
+    int id = atomic_load(&sleeper->id);
+    if (id == 0 || atomic_load(&sleeper->is_over) != 0)
+        return true;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id);
+    FILE *file = fopen(path, "r");
+    bool is_read = file != NULL && fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    if (file != NULL)
+        fclose(file);
+    return is_read && state == 'S';
+}
+
+static bool are_blocked(void)
+{
+    for (int i = 0; i < THREADS; i++) {
+        if (!is_blocked(&sleepers[i]))
+            return false;
+    }
+    return true;
+}
+
+/* A thread is counted just before it sleeps. */
+static void await_asleep(int expected)
+{
+    int64_t end = weft_clock_ns() + PATIENCE_S * 1000000000LL;
+    while ((atomic_load(&asleep) != expected || !are_blocked()) && weft_clock_ns() < end)
+        usleep(100);
+    if (atomic_load(&asleep) != expected)
+        fail_msg("%d threads sleep, not %d", atomic_load(&asleep), expected);
+}
+
 static void *sleep_until_told(void *argument)
 {
     sleeper_t *self = argument;
+    atomic_store(&self->id, (int)gettid());
     is_counted = true;
     weft_lock();
     if (self->is_background)
         weft_progress_in_background(&self->flag);
+    else if (self->vci > 0)
+        weft_progress_until_in(&self->flag, self->vci);
     else
         weft_progress_until(&self->flag);
     atomic_store(&self->is_over, 1);
@@ -116,10 +148,15 @@ static void *sleep_until_told(void *argument)
     return NULL;
 }
 
+static void begin_as(sleeper_t *sleeper, const sleeper_t *as)
+{
+    *sleeper = *as;
+    assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_until_told, sleeper), 0);
+}
+
 static void begin(sleeper_t *sleeper, bool is_background)
 {
-    *sleeper = (sleeper_t){.is_background = is_background};
-    assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_until_told, sleeper), 0);
+    begin_as(sleeper, &(sleeper_t){.is_background = is_background});
 }
 
 /* One after the other, so that the first is the watcher. */
@@ -137,6 +174,7 @@ static void await_end(sleeper_t *sleeper)
     if (!becomes(&sleeper->is_over, 1))
         fail_msg("thread %d sleeps on, though its wait is over", (int)(sleeper - sleepers));
     pthread_join(sleeper->thread, NULL);
+    atomic_store(&sleeper->id, 0);
 }
 
 /* So that each place in the list, and the watcher, have their turns. */
@@ -342,6 +380,41 @@ static void a_thread_of_the_program_watches_itself(void **unused)
     weft_progress_remove(poll_packet);
 }
 
+/* ---- threads that wait for packets of one VCI ---- */
+
+static unsigned rung_for(void)
+{
+    return atomic_load(&doorbell.is_sleeping) & ((1u << WEFT_VCIS) - 1);
+}
+
+/* The doorbell is rung for the VCIs of all who sleep, and for VCI 0, but for no other. One thread
+ * more that goes to sleep, in another VCI, wakes nobody for that. */
+static void the_doorbell_is_rung_for_those_who_sleep(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_progress_add(poll_packet), MPI_SUCCESS);
+    begin_as(&sleepers[0], &(sleeper_t){.vci = 2});
+    await_asleep(1);
+    assert_int_equal(rung_for(), 1u << 2 | 1);
+    atomic_store(&wakes, 0);
+    begin_as(&sleepers[1], &(sleeper_t){.vci = 3});
+    await_asleep(2);
+    assert_int_equal(rung_for(), 1u << 3 | 1u << 2 | 1);
+    assert_int_equal(atomic_load(&wakes), 0);
+    begin_as(&sleepers[2], &(sleeper_t){.vci = 2});
+    await_asleep(3);
+    send_packet(&sleepers[1]);
+    await_end(&sleepers[1]);
+    await_asleep(2);
+    tell_with_lock(&sleepers[0]);
+    await_end(&sleepers[0]);
+    await_asleep(1);
+    assert_int_equal(rung_for() & (1u << 2 | 1), 1u << 2 | 1);
+    send_packet(&sleepers[2]);
+    await_end(&sleepers[2]);
+    weft_progress_remove(poll_packet);
+}
+
 /* ---- a thread that is woken for others again and again ---- */
 
 static void open_progress(bool is_oversubscribed)
@@ -395,6 +468,7 @@ int main(void)
         cmocka_unit_test(others_are_woken_while_one_is_in_the_program),
         cmocka_unit_test(a_sleep_becomes_short_when_something_silent_is_awaited),
         cmocka_unit_test(a_thread_of_the_program_watches_itself),
+        cmocka_unit_test(the_doorbell_is_rung_for_those_who_sleep),
         cmocka_unit_test(a_thread_that_is_woken_for_others_rests_where_cores_are_short)};
     weft_config_read();
     weft_log_threshold = -1;

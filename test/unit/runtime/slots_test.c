@@ -31,7 +31,7 @@ static void open_slots(uint32_t packets)
                                   .from = rings[1 - i],
                                   .baton = &baton.slot,
                                   .baton_room = WEFT_BATON_PAYLOAD};
-        weft_slots_open(&ends[i], pair, i == 1, NULL);
+        weft_slots_open(&ends[i], pair, i == 1, NULL, 0);
         ends[i].sent = ends[i].taken = ends[i].told = packets;
         ends[i].limit = packets + WEFT_SLOTS;
         sent[i] = received[i] = 0;

@@ -53,11 +53,11 @@ static void open_channel(uint32_t packets)
     weft_slots_open(
         &sender,
         (weft_slots_pair_t){.to = ring, .baton = &baton.slot, .baton_room = WEFT_BATON_PAYLOAD},
-        false, NULL);
+        false, NULL, 0);
     weft_slots_open(
         &receiver,
         (weft_slots_pair_t){.from = ring, .baton = &baton.slot, .baton_room = WEFT_BATON_PAYLOAD},
-        true, NULL);
+        true, NULL, 0);
     weft_channel_out_init(&out, &channel, &sender, &is_throttled);
     weft_channel_in_init(&in, &channel, &receiver);
     sender.sent = receiver.taken = receiver.told = packets;
