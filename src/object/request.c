@@ -21,8 +21,7 @@ weft_request_t weft_request_done = {
     .status = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG},
 };
 
-/* What comes in the VCI of its communicator, or in VCI 0, may end it: collectives and long messages
- * belong to VCI 0. */
+/* What comes in the VCI of its communicator may end it, or in VCI 0: collectives belong there. */
 void weft_request_await(const weft_request_t *request)
 {
     const weft_comm_t *comm = request->comm;

@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_PACKET_EAGER = 1,
+    WEFT_PACKET_EAGER = WEFT_UNANSWERED,
     WEFT_PACKET_EAGER_FIRST, /* data, then a weft_split_end_t */
     WEFT_PACKET_EAGER_NEXT,
     WEFT_PACKET_RTS,

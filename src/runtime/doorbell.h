@@ -17,9 +17,9 @@
 
 typedef struct weft_doorbell {
     /* Not 0 if the owner sleeps, or is about to: in the lowest WEFT_VCIS bits those VCIs
-     * (runtime/vci.h) whose packets may be for a thread that sleeps, VCI 0 always among them; above
-     * them 1 + its world rank if it sleeps in runtime/fd_watch.h, or a number if on this word,
-     * which the highest bit tells. */
+     * (runtime/vci.h) whose unanswered packets (header.h) may be for a thread that sleeps, VCI 0
+     * always among them; above them 1 + its world rank if it sleeps in runtime/fd_watch.h, or a
+     * number if on this word, which the highest bit tells. */
     _Alignas(64) atomic_uint is_sleeping;
     /* The owner waits in MPI, and so makes progress. In a cache line of its own, since all senders
      * read the one above. */
@@ -58,13 +58,12 @@ static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
     weft_doorbell_touch(doorbell);
 }
 
-/** The same after a packet was published in a VCI, whose bit `vci_bit` is: those who sleep for
- * others are not woken. */
-static inline void weft_doorbell_ring_for(weft_doorbell_t *doorbell, unsigned vci_bit)
+/** The same, but only if the owner sleeps for packets of one of these VCIs, a bit each. */
+static inline void weft_doorbell_ring_for(weft_doorbell_t *doorbell, unsigned vcis)
 {
     weft_doorbells_fence();
     unsigned set_to = atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed);
-    if (__builtin_expect((set_to & vci_bit) != 0, 0))
+    if (__builtin_expect((set_to & vcis) != 0, 0))
         weft_doorbell_wake(doorbell);
 }
 

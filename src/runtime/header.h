@@ -6,7 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Of the members that the layer above sets, a transport reads only `bytes`. */
+/** The kind of packets that need no answer: nothing goes on at their sender when they are taken. A
+ * receiver that sleeps for others may leave them where they are. */
+enum { WEFT_UNANSWERED = 1 };
+
+/** Of the members that the layer above sets, a transport reads only `kind` and
+ * `bytes`. */
 typedef struct weft_header {
     uint8_t kind;     /* a packet kind of the layer above, below 128 */
     uint8_t lead;     /* of the transport, on its way: bytes between this and the payload */

@@ -42,7 +42,7 @@ void weft_progress_test(void);
 void weft_progress_until(const bool *flag);
 
 /** The same where *flag depends on what comes in a VCI (vci.h), or in VCI 0: while the thread
- * sleeps, messages in others do not wake it. */
+ * sleeps, packets in others that need no answer do not wake it, as long as there is room. */
 void weft_progress_until_in(const bool *flag, int vci);
 
 /** The same where several ranks have to do something first. When oversubscribed some of them may

@@ -27,6 +27,6 @@ int weft_slots_send_now(weft_slots_t *slots, weft_header_t header, const void *p
         weft_slots_put_small(slots, header, payload);
     else
         weft_slots_put_long(slots, header, payload);
-    weft_doorbell_ring_for(slots->doorbell, slots->vci_bit);
+    weft_slots_ring(slots, header.kind);
     return MPI_SUCCESS;
 }

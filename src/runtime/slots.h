@@ -105,7 +105,7 @@ typedef struct weft_slots {
     bool has_baton;  /* it is this rank's turn to send in it */
     bool holds_last; /* the payload of the last packet taken was in its slot */
     weft_doorbell_t *doorbell;
-    unsigned vci_bit;        /* for weft_doorbell_ring_for() */
+    unsigned vci_bit;
     const weft_slot_t *from; /* [WEFT_SLOTS] */
     uint32_t taken, told;    /* packets; what the sender has been told */
     uint32_t heeds;          /* marks of packets that are the transport's to take */
@@ -129,6 +129,14 @@ static inline void weft_slots_open(weft_slots_t *slots, weft_slots_pair_t pair, 
                             .room = is_higher ? WEFT_SLOT_PAYLOAD : WEFT_BATON_SHORT,
                             .doorbell = doorbell,
                             .vci_bit = 1u << vci};
+}
+
+/** A packet of this kind was published: wake the peer if it may be for a thread that sleeps, or
+ * needs an answer, which the peer has to give whatever it sleeps for. */
+static inline void weft_slots_ring(const weft_slots_t *slots, uint8_t kind)
+{
+    unsigned vcis = kind == WEFT_UNANSWERED ? slots->vci_bit : UINT32_MAX;
+    weft_doorbell_ring_for(slots->doorbell, vcis);
 }
 
 /** Payloads of up to `most` bytes may go in the baton from now on: not fewer than

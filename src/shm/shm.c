@@ -44,21 +44,20 @@ void wefti_shm_make_contact(weft_shm_peer_t *peer)
     atomic_fetch_or(&peer->block->contacts[word], 1ULL << (wefti_shm.local_rank % 64));
 }
 
-static inline void ring_peer(const weft_endpoint_t *endpoint)
-{
-    weft_doorbell_ring_for(endpoint->slots.doorbell, endpoint->slots.vci_bit);
-}
-
-static inline void call_peer(weft_shm_peer_t *peer)
+static inline void call_peer(weft_shm_peer_t *peer, uint8_t kind)
 {
     if (__builtin_expect(!peer->is_contacted, 0))
         wefti_shm_make_contact(peer);
-    ring_peer(&peer->endpoint);
+    weft_slots_ring(&peer->endpoint.slots, kind);
 }
 
+/* Where there is no room, the peer has to take packets, even such as it did not wake for. */
 static void *shm_reserve(weft_endpoint_t *endpoint, size_t bytes)
 {
-    return weft_channel_reserve(&((weft_shm_peer_t *)endpoint)->out, bytes);
+    void *room = weft_channel_reserve(&((weft_shm_peer_t *)endpoint)->out, bytes);
+    if (__builtin_expect(room == NULL, 0))
+        weft_doorbell_ring(endpoint->slots.doorbell);
+    return room;
 }
 
 static void shm_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes)
@@ -87,7 +86,7 @@ static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
     peer->endpoint.slots.mark |= marks;
     weft_channel_publish(&peer->out, header);
     peer->endpoint.slots.mark &= ~marks;
-    call_peer(peer);
+    call_peer(peer, header.kind);
     if (weft_channel_lacks_large(&peer->out, header.bytes))
         weft_channel_take_large(&peer->out);
 }
@@ -95,7 +94,7 @@ static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
 static __attribute__((noinline)) bool send_reserved(weft_shm_peer_t *peer, weft_header_t header,
                                                     const void *payload)
 {
-    void *to = weft_channel_reserve(&peer->out, header.bytes);
+    void *to = shm_reserve(&peer->endpoint, header.bytes);
     if (__builtin_expect(to == NULL, 0))
         return false;
     weft_slots_count_kept(&peer->endpoint.slots);
@@ -192,7 +191,7 @@ static inline int drain_channel(weft_shm_peer_t *peer)
             wefti_shm.sink(peer->process, header, payload);
         taken++;
         if (weft_channel_take(&peer->in, header.bytes))
-            ring_peer(&peer->endpoint);
+            weft_doorbell_ring(peer->endpoint.slots.doorbell);
     }
     if (__builtin_expect(peer->in.channel.large == NULL && !peer->is_enlarged, 0))
         note_large_ring(peer);
@@ -264,7 +263,7 @@ static bool shm_peek(weft_endpoint_t *endpoint, weft_header_t *header, const voi
 static void shm_take(weft_endpoint_t *endpoint, size_t bytes)
 {
     if (weft_channel_take(&((weft_shm_peer_t *)endpoint)->in, bytes))
-        ring_peer(endpoint);
+        weft_doorbell_ring(endpoint->slots.doorbell);
 }
 
 static weft_traffic_t shm_traffic = {.name = "shm"};
