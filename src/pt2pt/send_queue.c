@@ -15,6 +15,8 @@ static void note_pending(weft_endpoint_t *endpoint)
     weft_peer_sends_t *peer = wefti_sends_to(endpoint);
     if (endpoint->has_waiting)
         return;
+    if (pending == NULL)
+        weft_progress_await_room(1);
     endpoint->has_waiting = true;
     peer->next_pending = NULL;
     *pending_last = endpoint;
@@ -105,6 +107,7 @@ static int send_queue_push_all(bool everything)
     }
     if (pending == NULL) {
         weft_progress_remove(send_queue_push_all);
+        weft_progress_await_room(-1);
         wefti_note_idle();
     }
     return pushed;
@@ -188,6 +191,8 @@ bool wefti_sends_are_announced(void)
 
 void wefti_send_queues_close(void)
 {
+    if (pending != NULL)
+        weft_progress_await_room(-1);
     pending = NULL;
     pending_last = &pending;
 }

@@ -73,8 +73,6 @@ enum {
     MEASUREMENTS = 8,
 };
 
-static const unsigned ALL_VCIS = (1u << WEFT_VCIS) - 1;
-
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
 void (*_Atomic weft_progress_held)(void);
@@ -482,7 +480,7 @@ static void wait_until(const bool *flag, unsigned vcis, int empty)
 
 void weft_progress_until(const bool *flag)
 {
-    wait_until(flag, ALL_VCIS, 0);
+    wait_until(flag, WEFT_ALL_VCIS, 0);
 }
 
 void weft_progress_until_in(const bool *flag, int vci)
@@ -493,11 +491,11 @@ void weft_progress_until_in(const bool *flag, int vci)
 void weft_progress_until_all(const bool *flag)
 {
     bool yields_first = weft_world.is_oversubscribed && !wefti_yields_are_dear(&contention);
-    wait_until(flag, ALL_VCIS, yields_first ? spin_limit_contended : 0);
+    wait_until(flag, WEFT_ALL_VCIS, yields_first ? spin_limit_contended : 0);
 }
 
 void weft_progress_in_background(const bool *flag)
 {
     wait_and_count(&(wait_state_t){
-        .flag = flag, .vcis = ALL_VCIS, .is_background = true, .empty = INT_MAX / 2});
+        .flag = flag, .vcis = WEFT_ALL_VCIS, .is_background = true, .empty = INT_MAX / 2});
 }

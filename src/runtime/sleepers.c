@@ -4,6 +4,7 @@
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
 #include "runtime/spread.h"
+#include "runtime/vci.h"
 #include "runtime/wait_pvars.h"
 #include "base/futex.h"
 #include "base/list.h"
@@ -40,6 +41,7 @@ static weft_sleeper_t *watcher;
 static weft_list_t following = {&following, &following};
 static int following_count;
 static unsigned watched_vcis;  /* by the watcher: those of all who follow are among them */
+static int room_awaited;       /* number of things that need the packets of all VCIs */
 static weft_sleeper_t *chosen; /* to be woken when the lock is given */
 static int silent;             /* number of things that are awaited and ring no doorbell */
 static bool must_nap;          /* the next sleep on the doorbell has to be short */
@@ -137,6 +139,11 @@ void wefti_sleepers_look(void)
 
 /* ---- the watcher ---- */
 
+static unsigned needed(unsigned vcis)
+{
+    return room_awaited > 0 ? WEFT_ALL_VCIS : vcis;
+}
+
 static void end_watch(const weft_sleeper_t *self)
 {
     if (watcher != self)
@@ -177,7 +184,7 @@ static bool watch_doorbell(weft_sleeper_t *self)
     bool in_poll = weft_fd_watch_is_used();
     if (watcher != NULL)
         weft_sleepers_ring();
-    watched_vcis = (watcher != NULL || following_count > 0 ? watched_vcis : 0) | self->vcis;
+    watched_vcis = (watcher != NULL || following_count > 0 ? watched_vcis : 0) | needed(self->vcis);
     watcher = self;
     unsigned set_to = wefti_doorbell_set(its.doorbell, in_poll, watched_vcis);
     if (in_poll)
@@ -205,6 +212,7 @@ static void move_to_doorbell(weft_sleeper_t *sleeper)
     sleeper->is_asleep = true;
     atomic_store(&sleeper->place, ON_DOORBELL);
     weft_futex_move(&sleeper->place, ON_DOORBELL, &its.doorbell->is_sleeping);
+    watched_vcis = needed(watched_vcis);
     wefti_doorbell_set(its.doorbell, false, watched_vcis);
     fence_doorbell();
     if (its.poll_all() > 0 || is_over(sleeper))
@@ -267,7 +275,7 @@ static bool may_follow(const weft_sleeper_t *self)
 
 static bool is_watched(unsigned vcis)
 {
-    return (vcis & ~watched_vcis) == 0;
+    return (needed(vcis) & ~watched_vcis) == 0;
 }
 
 /* Have the doorbell rung for these, too, while the watcher sleeps, unless it was rung just now. */
@@ -275,9 +283,9 @@ static void watch_also(unsigned vcis)
 {
     unsigned set_to = atomic_load(&its.doorbell->is_sleeping);
     if (set_to == 0 ||
-        !atomic_compare_exchange_strong(&its.doorbell->is_sleeping, &set_to, set_to | vcis))
+        !atomic_compare_exchange_strong(&its.doorbell->is_sleeping, &set_to, set_to | needed(vcis)))
         return;
-    watched_vcis |= vcis;
+    watched_vcis |= needed(vcis);
     fence_doorbell();
     if (its.poll_all() > 0)
         weft_sleepers_ring(); /* there may be more */
@@ -306,6 +314,13 @@ void wefti_rest_until(const bool *flag, int64_t most_ns)
     atomic_fetch_add(&weft_sleepers, 1);
     sleep_on_own_word(&self, most_ns);
     atomic_fetch_sub(&weft_sleepers, 1);
+}
+
+void weft_progress_await_room(int more)
+{
+    room_awaited += more;
+    if (more > 0 && watcher != NULL && !is_watched(WEFT_ALL_VCIS))
+        weft_sleepers_ring();
 }
 
 void weft_progress_await_silent(int more)

@@ -61,6 +61,10 @@ void wefti_sleepers_keep_watch(int waits);
 /** The caller is going to give the lock to call the program, and may not come back soon. */
 void weft_sleepers_step_out(void);
 
+/** Add `more` (or, below 0, fewer) sends that wait for room. While there are any, whoever sleeps is
+ * woken for packets of all VCIs. */
+void weft_progress_await_room(int more);
+
 /** Add `more` (or, below 0, fewer) things that are awaited and ring no doorbell: a device's work,
  * say, or a time limit. While there are any, the watcher's sleeps are short. */
 void weft_progress_await_silent(int more);

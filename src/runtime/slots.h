@@ -132,7 +132,8 @@ static inline void weft_slots_open(weft_slots_t *slots, weft_slots_pair_t pair, 
 }
 
 /** A packet of this kind was published: wake the peer if it may be for a thread that sleeps, or
- * needs an answer, which the peer has to give whatever it sleeps for. */
+ * needs an answer, which the peer has to give whatever it sleeps for. WEFT_UNANSWERED also stands
+ * for room that there is again: who waits for that is awake for all (weft_progress_await_room). */
 static inline void weft_slots_ring(const weft_slots_t *slots, uint8_t kind)
 {
     unsigned vcis = kind == WEFT_UNANSWERED ? slots->vci_bit : UINT32_MAX;

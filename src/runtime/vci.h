@@ -28,6 +28,9 @@ enum {
     WEFT_VCI_SHIFT = 29, /* of its number in a context, in the highest bits */
 };
 
+/** A bit each. */
+static const unsigned WEFT_ALL_VCIS = (1u << WEFT_VCIS) - 1;
+
 static const uint32_t WEFT_VCI_MASK = (uint32_t)(WEFT_VCIS - 1) << WEFT_VCI_SHIFT;
 
 /** Has a communicator got another VCI than VCI 0? Otherwise nobody needs to look for one. */

@@ -191,7 +191,7 @@ static inline int drain_channel(weft_shm_peer_t *peer)
             wefti_shm.sink(peer->process, header, payload);
         taken++;
         if (weft_channel_take(&peer->in, header.bytes))
-            weft_doorbell_ring(peer->endpoint.slots.doorbell);
+            weft_slots_ring(&peer->endpoint.slots, WEFT_UNANSWERED);
     }
     if (__builtin_expect(peer->in.channel.large == NULL && !peer->is_enlarged, 0))
         note_large_ring(peer);
@@ -263,7 +263,7 @@ static bool shm_peek(weft_endpoint_t *endpoint, weft_header_t *header, const voi
 static void shm_take(weft_endpoint_t *endpoint, size_t bytes)
 {
     if (weft_channel_take(&((weft_shm_peer_t *)endpoint)->in, bytes))
-        weft_doorbell_ring(endpoint->slots.doorbell);
+        weft_slots_ring(&endpoint->slots, WEFT_UNANSWERED); /* there is room */
 }
 
 static weft_traffic_t shm_traffic = {.name = "shm"};

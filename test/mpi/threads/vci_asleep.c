@@ -82,6 +82,27 @@ static void test_pending_send(bool blocks, int count)
     release_partner();
 }
 
+/* The same with more short messages than there is room for. */
+static void test_pending_messages(bool blocks)
+{
+    MPI_Request requests[MESSAGES];
+    for (int i = 0; i < MESSAGES; i++) {
+        many[i] = blocks ? i : -1;
+        if (blocks)
+            MPI_Isend(&many[i], 1, MPI_INT, partner, OTHER_TAG, other, &requests[i]);
+    }
+    if (blocks) {
+        block_on_own();
+        MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
+        return;
+    }
+    for (int i = 0; i < MESSAGES; i++) {
+        MPI_Recv(&many[i], 1, MPI_INT, partner, OTHER_TAG, other, MPI_STATUS_IGNORE);
+        EXPECT(many[i], i);
+    }
+    release_partner();
+}
+
 /* A message for which no receive was begun is kept meanwhile, and found later. */
 static void test_unexpected_messages(bool blocks)
 {
@@ -107,6 +128,7 @@ static void test_all(bool blocks)
     test_answered_send(blocks, LONG_INTS, false);
     test_pending_send(blocks, 3000);
     test_pending_send(blocks, LONG_INTS);
+    test_pending_messages(blocks);
     test_unexpected_messages(blocks);
 }
 
