@@ -144,6 +144,11 @@ static unsigned needed(unsigned vcis)
     return room_awaited > 0 ? WEFT_ALL_VCIS : vcis;
 }
 
+static bool is_watched(unsigned vcis)
+{
+    return (needed(vcis) & ~watched_vcis) == 0;
+}
+
 static void end_watch(const weft_sleeper_t *self)
 {
     if (watcher != self)
@@ -190,7 +195,7 @@ static bool watch_doorbell(weft_sleeper_t *self)
     if (in_poll)
         weft_fd_watch_enter(&watch);
     fence_doorbell();
-    bool has_work = its.poll_all() > 0 || is_over(self);
+    bool has_work = its.poll_all() > 0 || is_over(self) || !is_watched(self->vcis);
     if (following_count > 0)
         tell(); /* flags may have been set without the lock */
     if (!has_work && (!in_poll || weft_fd_watch_prepare(&watch)))
@@ -271,11 +276,6 @@ static bool may_follow(const weft_sleeper_t *self)
     bool must_watch = self->is_background < (watcher != NULL && watcher->is_background);
     bool needs_nap = (silent > 0 || must_nap) && watcher != NULL && !watcher->is_nap;
     return watcher != NULL && !must_watch && !needs_nap;
-}
-
-static bool is_watched(unsigned vcis)
-{
-    return (needed(vcis) & ~watched_vcis) == 0;
 }
 
 /* Have the doorbell rung for these, too, while the watcher sleeps, unless it was rung just now. */

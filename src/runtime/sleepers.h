@@ -9,6 +9,9 @@
  * thread that ends its wait sees to that (wefti_sleepers_keep_watch), and one that calls a function
  * of the program from within a wait (weft_sleepers_step_out).
  *
+ * A thread that waits for one request sleeps for the packets of one VCI (vci.h): those of others
+ * that need no answer wake nobody for it.
+ *
  * Whoever sets flags with the lock that others may sleep for says so (weft_progress_notify), and
  * when it gives the lock, those are woken whose flags are set: after it was given, so that none of
  * them has to wait for it. Without the lock the watcher is woken (weft_progress_alert): it looks at
@@ -41,9 +44,9 @@ void wefti_sleepers_open(const weft_sleepers_args_t *args);
 
 /** Sleep until *flag is true or, if the caller becomes the watcher, there may be something to poll;
  * it may return early. Gives up the lock meanwhile. `vcis`: of packets that *flag may depend on, a
- * bit each, VCI 0 among them. `is_background`: nobody waits for the thread,
- * so it is not to be woken instead of another one. Returns true if the caller was the watcher, and
- * what has come was for others: *flag is not true. */
+ * bit each, VCI 0 among them. `is_background`: nobody waits for the thread, so it is not to be
+ * woken instead of another one. Returns true if the caller was the watcher, and what has come was
+ * for others: *flag is not true. */
 bool wefti_sleep_until(const bool *flag, unsigned vcis, bool is_background);
 
 /** The caller has watched several times, each time for others: sleep until *flag is true, for
