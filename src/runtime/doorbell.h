@@ -58,15 +58,6 @@ static inline void weft_doorbell_ring(weft_doorbell_t *doorbell)
     weft_doorbell_touch(doorbell);
 }
 
-/** The same, but only if the owner sleeps for packets of one of these VCIs, a bit each. */
-static inline void weft_doorbell_ring_for(weft_doorbell_t *doorbell, unsigned vcis)
-{
-    weft_doorbells_fence();
-    unsigned set_to = atomic_load_explicit(&doorbell->is_sleeping, memory_order_relaxed);
-    if (__builtin_expect((set_to & vcis) != 0, 0))
-        weft_doorbell_wake(doorbell);
-}
-
 /* ---- for the owner; with the lock ---- */
 
 /** Who fences? All ranks of a host come to the same answer by `do_senders_fence`, unless one of

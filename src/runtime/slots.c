@@ -21,6 +21,12 @@ void weft_slots_put_long(weft_slots_t *slots, weft_header_t header, const void *
         count_long(slots);
 }
 
+void weft_slots_wake(const weft_slots_t *slots, uint8_t kind, unsigned set_to)
+{
+    if (kind != WEFT_UNANSWERED || (set_to & slots->vci_bit) != 0)
+        weft_doorbell_wake(slots->doorbell);
+}
+
 int weft_slots_send_now(weft_slots_t *slots, weft_header_t header, const void *payload)
 {
     if (__builtin_expect(header.bytes <= WEFT_COPY_SMALL, 1))

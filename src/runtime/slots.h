@@ -131,13 +131,19 @@ static inline void weft_slots_open(weft_slots_t *slots, weft_slots_pair_t pair, 
                             .vci_bit = 1u << vci};
 }
 
+/** The peer is asleep, or about to be, for packets of the VCIs in `set_to` (doorbell.h). */
+void weft_slots_wake(const weft_slots_t *slots, uint8_t kind, unsigned set_to)
+    __attribute__((cold));
+
 /** A packet of this kind was published: wake the peer if it may be for a thread that sleeps, or
  * needs an answer, which the peer has to give whatever it sleeps for. WEFT_UNANSWERED also stands
  * for room that there is again: who waits for that is awake for all (weft_progress_await_room). */
 static inline void weft_slots_ring(const weft_slots_t *slots, uint8_t kind)
 {
-    unsigned vcis = kind == WEFT_UNANSWERED ? slots->vci_bit : UINT32_MAX;
-    weft_doorbell_ring_for(slots->doorbell, vcis);
+    weft_doorbells_fence();
+    unsigned set_to = atomic_load_explicit(&slots->doorbell->is_sleeping, memory_order_relaxed);
+    if (__builtin_expect(set_to != 0, 0))
+        weft_slots_wake(slots, kind, set_to);
 }
 
 /** Payloads of up to `most` bytes may go in the baton from now on: not fewer than
