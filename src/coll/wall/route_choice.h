@@ -30,7 +30,7 @@ typedef struct weft_route_choice {
 } weft_route_choice_t;
 
 /** What a first try of messages may cost, four times. */
-enum { WEFT_ROUTE_TRY_NS = 20000000 };
+enum { WEFT_ROUTE_TRY_NS = 8000000 };
 
 /** This route comes first, for `try_ns` and a round at least. */
 void weft_route_open(weft_route_choice_t *choice, weft_route_t first, int64_t try_ns);
