@@ -56,11 +56,6 @@ unsigned wefti_doorbell_set(weft_doorbell_t *doorbell, bool in_poll, unsigned vc
     return set_to;
 }
 
-void wefti_doorbell_sleep(weft_doorbell_t *doorbell, unsigned set_to, int64_t most_ns)
-{
-    weft_futex_wait(&doorbell->is_sleeping, set_to, most_ns);
-}
-
 bool wefti_doorbell_fence(void)
 {
     if (atomic_load_explicit(weft_senders_fence, memory_order_relaxed) != 0) {

@@ -13,7 +13,6 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 typedef struct weft_doorbell {
     /* Not 0 if the owner sleeps, or is about to: in the lowest WEFT_VCIS bits those VCIs
@@ -67,10 +66,6 @@ void wefti_doorbells_open(bool do_senders_fence);
 /** Sets the doorbell for a sleep on its word, or in runtime/fd_watch.h, to be rung for packets of
  * `vcis`, a bit each. Returns what it is set to: another value for each sleep on the word. */
 unsigned wefti_doorbell_set(weft_doorbell_t *doorbell, bool in_poll, unsigned vcis);
-
-/** Sleeps on the word until the doorbell is rung, unless it has another value than `set_to`; at
- * most `most_ns` (0: without limit). Without the lock. */
-void wefti_doorbell_sleep(weft_doorbell_t *doorbell, unsigned set_to, int64_t most_ns);
 
 /** Between setting a doorbell and looking for packets. False: the kernel has refused its fence just
  * now, so packets that were published just before may not be seen, nor ring: the sleep must be

@@ -170,7 +170,7 @@ static void sleep_as_watcher(weft_sleeper_t *self, unsigned set_to, weft_fd_watc
     if (in_poll)
         weft_fd_watch_sleep(watch, most_ns);
     else
-        wefti_doorbell_sleep(its.doorbell, set_to, most_ns);
+        weft_futex_wait(&its.doorbell->is_sleeping, set_to, most_ns);
     weft_lock();
     weft_spread_sleeps(false);
 }
@@ -273,9 +273,11 @@ static void sleep_on_own_word(weft_sleeper_t *self, int64_t most_ns)
 
 static bool may_follow(const weft_sleeper_t *self)
 {
-    bool must_watch = self->is_background < (watcher != NULL && watcher->is_background);
-    bool needs_nap = (silent > 0 || must_nap) && watcher != NULL && !watcher->is_nap;
-    return watcher != NULL && !must_watch && !needs_nap;
+    if (watcher == NULL)
+        return false;
+    bool must_watch = watcher->is_background && !self->is_background;
+    bool needs_nap = (silent > 0 || must_nap) && !watcher->is_nap;
+    return !must_watch && !needs_nap;
 }
 
 /* Have the doorbell rung for these, too, while the watcher sleeps, unless it was rung just now. */

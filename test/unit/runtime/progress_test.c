@@ -3,6 +3,8 @@
 /* Waits: long ones, fences that the kernel refuses, and what is polled. */
 #include "runtime/progress.h"
 
+#include "libc_syscall.h"
+
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
 #include "runtime/world.h"
@@ -12,7 +14,6 @@
 #include "base/log.h"
 #include "mpi.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -158,18 +159,16 @@ static atomic_bool refuses_fences;
 /* Takes the place of the C library's. */
 long syscall(long number, ...)
 {
-    long words[6];
+    long words[SYSCALL_WORDS];
     va_list list;
     va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        words[i] = va_arg(list, long);
+    read_syscall_words(list, words);
     va_end(list);
     if (number == SYS_membarrier && atomic_load(&refuses_fences)) {
         errno = EPERM;
         return -1;
     }
-    long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
-    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    return libc_syscall(number, words);
 }
 
 static void open_with_word(atomic_uint *word)

@@ -4,6 +4,7 @@
  * on words, and once where one of them sleeps on descriptors. */
 #include "runtime/progress.h"
 
+#include "libc_syscall.h"
 #include "runtime/fd_watch.h"
 #include "runtime/lock.h"
 #include "runtime/vci.h"
@@ -13,7 +14,6 @@
 #include "base/log.h"
 #include "mpi.h"
 
-#include <dlfcn.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -46,19 +46,17 @@ static bool is_short(const struct timespec *limit)
 /* Takes the place of the C library's. */
 long syscall(long number, ...)
 {
-    long words[6];
+    long words[SYSCALL_WORDS];
     va_list list;
     va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        words[i] = va_arg(list, long);
+    read_syscall_words(list, words);
     va_end(list);
-    long (*libc)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
     bool is_sleep = is_counted && number == SYS_futex && words[1] == FUTEX_WAIT;
     bool is_rest = is_sleep && words[0] != (long)&doorbell.is_sleeping &&
                    is_short((const struct timespec *)words[3]);
     atomic_fetch_add(&rests, is_rest);
     atomic_fetch_add(&asleep, is_sleep);
-    long result = libc(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    long result = libc_syscall(number, words);
     atomic_fetch_add(&wakes, is_sleep);
     atomic_fetch_sub(&asleep, is_sleep);
     return result;
@@ -384,7 +382,7 @@ static void a_thread_of_the_program_watches_itself(void **unused)
 
 static unsigned rung_for(void)
 {
-    return atomic_load(&doorbell.is_sleeping) & ((1u << WEFT_VCIS) - 1);
+    return atomic_load(&doorbell.is_sleeping) & WEFT_ALL_VCIS;
 }
 
 /* The doorbell is rung for the VCIs of all who sleep, and for VCI 0, but for no other. One thread

@@ -4,7 +4,8 @@
 #define _GNU_SOURCE
 #include "shm/shared_copy.h"
 
-#include <dlfcn.h>
+#include "libc_syscall.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,19 +107,17 @@ static void go_on(void)
 
 long syscall(long number, ...)
 {
-    long words[6];
+    long words[SYSCALL_WORDS];
     va_list list;
     va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        words[i] = va_arg(list, long);
+    read_syscall_words(list, words);
     va_end(list);
     if (number == SYS_futex && is_stopped) {
         if (++naps == 3)
             go_on();
         return 0;
     }
-    long (*real)(long, ...) = (long (*)(long, ...))(uintptr_t)dlsym(RTLD_NEXT, "syscall");
-    return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+    return libc_syscall(number, words);
 }
 
 /* The receiver must not keep a core busy meanwhile. */
