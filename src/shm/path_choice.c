@@ -11,6 +11,7 @@ enum {
     TRY_SELDOM = 1024,  /* and at least; */
     TRY_RARELY = 16384, /* messages between tries where reading is expected to be best */
     KIB = 1024,
+    TRY_BYTES = 2048 * KIB, /* a try ends with a message more: a lap through a large ring */
 };
 
 int weft_path_size_class(size_t bytes)
@@ -92,14 +93,29 @@ static uint32_t messages_a_try(const weft_path_kind_t *kind)
 }
 
 /* What the slower way costs is bounded, also where one try draws many messages after it. The first
- * tries follow one another soon, where one alone may have met cold memory. */
-static uint32_t pause_after_try(const weft_path_kind_t *kind, const weft_path_run_t *run)
+ * tries follow one another soon, where one alone may have been disturbed. */
+static uint32_t pause_after_try(const weft_path_kind_t *kind, weft_path_t path)
 {
     bool is_rare = kind->expects_reading && weft_path_faster(kind) == WEFT_PATH_READ;
     uint32_t least = is_rare ? TRY_RARELY : TRY_AT_FIRST;
-    uint32_t share = is_believed(kind, run->path, true) ? messages_a_try(kind) : SHARE_AT_FIRST;
-    uint32_t pause = run->messages * share;
+    uint32_t share = is_believed(kind, path, true) ? messages_a_try(kind) : SHARE_AT_FIRST;
+    uint32_t pause = kind->tried * share;
     return pause > least ? pause : least;
+}
+
+/* The next message goes on with the try, unless this was enough of it, or has shown that the way is
+ * the faster one. */
+static void note_try(weft_path_kind_t *kind, const weft_path_run_t *run)
+{
+    kind->tried += run->messages;
+    kind->tried_bytes += run->bytes;
+    kind->next_try = kind->messages;
+    if (!kind->trusts_first && kind->tried_bytes <= TRY_BYTES &&
+        weft_path_faster(kind) != run->path)
+        return;
+    kind->next_try += pause_after_try(kind, run->path);
+    kind->tried = 0;
+    kind->tried_bytes = 0;
 }
 
 void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run)
@@ -110,7 +126,7 @@ void weft_path_note(weft_path_kind_t *kind, const weft_path_run_t *run)
     kind->samples[path][kind->noted[path]++ % WEFT_PATH_SAMPLES] =
         (float)run->ns * KIB / (float)run->bytes;
     if (is_try)
-        kind->next_try = kind->messages + pause_after_try(kind, run);
+        note_try(kind, run);
 }
 
 void weft_path_forget(weft_path_kind_t kinds[], size_t count, weft_path_t path)

@@ -78,6 +78,25 @@ static void test_disturbed_trial(void **state)
     assert_in_range(run(20 * MANY, 1000, 500), 10 * MANY, 20 * MANY);
 }
 
+/* A stream is slow when the ones before it were not streams, since the ring has left the caches. */
+static void test_cold_ring(void **state)
+{
+    (void)state;
+    static const int64_t stream_ns[] = {1500, 1100, 500};
+    weft_path_kind_t *kind = weft_path_kind(&choice, WEFT_APART, BYTES);
+    int in_a_row = 0, streams = 0;
+    for (int i = 0; i < MANY; i++) {
+        weft_path_t path = weft_path_choose(kind);
+        weft_path_run_t run = {path, 1, BYTES, 1000};
+        if (path == WEFT_PATH_STREAM)
+            run.ns = stream_ns[in_a_row < 2 ? in_a_row : 2];
+        weft_path_note(kind, &run);
+        in_a_row = path == WEFT_PATH_STREAM ? in_a_row + 1 : 0;
+        streams += path == WEFT_PATH_STREAM;
+    }
+    assert_in_range(streams, MANY - MANY / 20, MANY - FEW);
+}
+
 /* Where one stream draws a hundred messages after it, the share of slow ones is as small. */
 static void test_long_tries(void **state)
 {
@@ -140,6 +159,7 @@ int main(void)
         cmocka_unit_test_setup(test_expected_reading, open_choice),
         cmocka_unit_test_setup(test_change_is_noticed, open_choice),
         cmocka_unit_test_setup(test_disturbed_trial, open_choice),
+        cmocka_unit_test_setup(test_cold_ring, open_choice),
         cmocka_unit_test_setup(test_long_tries, open_choice),
         cmocka_unit_test_setup(test_unfinished, open_choice),
         cmocka_unit_test_setup(test_forgotten, open_choice),
