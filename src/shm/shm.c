@@ -74,6 +74,13 @@ static inline void set_blocking_max(weft_shm_peer_t *peer, size_t most)
     wefti_shm_see_at_once(peer);
 }
 
+/* What comes from the peer has to wait meanwhile, which says nothing of the way that it takes. */
+static __attribute__((cold)) void take_large_ring(weft_shm_peer_t *peer)
+{
+    weft_channel_take_large(&peer->out);
+    weft_short_restart(&peer->short_messages);
+}
+
 static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
 {
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
@@ -88,7 +95,7 @@ static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
     peer->endpoint.slots.mark &= ~marks;
     call_peer(peer, header.kind);
     if (weft_channel_lacks_large(&peer->out, header.bytes))
-        weft_channel_take_large(&peer->out);
+        take_large_ring(peer);
 }
 
 static __attribute__((noinline)) bool send_reserved(weft_shm_peer_t *peer, weft_header_t header,
@@ -140,9 +147,11 @@ static inline void look_for_contacts(weft_shm_vci_t *vci)
     }
 }
 
+/* Its pages were touched while the last messages were on their way. */
 static __attribute__((cold)) void note_large_ring(weft_shm_peer_t *peer)
 {
     peer->is_enlarged = true;
+    weft_short_restart(&peer->short_messages);
     weft_path_forget(wefti_shm.choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES,
                      WEFT_PATH_STREAM);
     weft_path_forget(wefti_shm.mutual_choice.kinds, WEFT_PATH_SIZES, WEFT_PATH_STREAM);

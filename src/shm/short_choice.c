@@ -83,16 +83,20 @@ static void look_for_exchange(weft_short_run_t *its, const weft_short_message_t 
     its->counted = 0;
 }
 
+static void begin_run(weft_short_run_t *its, weft_path_t path)
+{
+    its->run = (weft_path_run_t){.path = path};
+    its->settling = MESSAGES_TO_SETTLE;
+    its->counted = 0;
+}
+
 /* Adds a message to the run; true when the run is long enough for a sample. */
 static bool add_message(weft_short_run_t *its, const weft_short_message_t *message,
                         int64_t since_ns)
 {
     int64_t began_ns = message->sent_ns > since_ns ? message->sent_ns : since_ns;
-    if (message->path != its->run.path) {
-        its->run = (weft_path_run_t){.path = message->path};
-        its->settling = MESSAGES_TO_SETTLE;
-        its->counted = 0;
-    }
+    if (message->path != its->run.path)
+        begin_run(its, message->path);
     look_for_exchange(its, message, since_ns);
     its->run.messages++;
     if (its->settling > 0) {
@@ -142,6 +146,12 @@ void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,
     weft_path_note(kind, &its->run);
     show_next(kind, its, &shown[size], message->path);
     begin_sample(its);
+}
+
+void weft_short_restart(weft_short_pair_t *pair)
+{
+    for (int size = 0; size < WEFT_SHORT_SIZES; size++)
+        begin_run(&pair->sizes[size], pair->sizes[size].run.path);
 }
 
 void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns)

@@ -139,6 +139,9 @@ void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,
                      weft_short_shown_t shown[WEFT_SHORT_SIZES],
                      const weft_short_message_t *message);
 
+/** The messages that came last say nothing of the next ones: those that are counted begin anew. */
+void weft_short_restart(weft_short_pair_t *pair);
+
 /** May a blocking send be announced? */
 static inline bool weft_short_may_wait(weft_short_wait_t *wait)
 {
