@@ -112,6 +112,11 @@ typedef struct weft_split_end {
     int64_t sent_ns; /* when its sender began, by the clock of base/clock.h; 0: nobody asks */
 } weft_split_end_t;
 
+/** The payload of a FIN that answers an RTS_SHORT. */
+typedef struct weft_fin {
+    int64_t began_ns; /* when the receiver began to copy, by the clock of base/clock.h */
+} weft_fin_t;
+
 typedef struct weft_cts {
     uint64_t request; /* the receiver's */
     uint64_t limit;   /* bytes of the message that may be sent so far */

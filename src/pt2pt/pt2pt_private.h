@@ -230,6 +230,8 @@ void wefti_send_answer(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request
 /** The same with the error of `failed`. */
 void wefti_send_error(weft_endpoint_t *endpoint, uint8_t kind, uint64_t request,
                       const weft_request_t *failed);
+/** FIN: the data of the sender's request have been copied. `fin` NULL: it was no RTS_SHORT. */
+void wefti_send_was_read(weft_endpoint_t *endpoint, uint64_t request, const weft_fin_t *fin);
 /** Send a packet that must not overtake what waits for room: no message, no answer. `payload` may
  * be NULL if it is empty. */
 void wefti_send_in_order(weft_endpoint_t *endpoint, const weft_header_t *header,

@@ -9,6 +9,7 @@
 #include "runtime/failures.h"
 #include "runtime/progress.h"
 #include "datatype/pack.h"
+#include "base/clock.h"
 #include "base/config.h"
 #include "base/copy.h"
 #include "base/fail.h"
@@ -238,8 +239,9 @@ void wefti_recv_matched(weft_recv_t *recv, const weft_match_key_t *from, const w
         wefti_recv_lose(recv);
         return;
     }
+    weft_fin_t fin = {.began_ns = rts->kind == WEFT_PACKET_RTS_SHORT ? weft_clock_ns() : 0};
     if (data != NULL || read_directly(recv, endpoint, rts)) {
-        wefti_send_answer(endpoint, WEFT_PACKET_FIN, rts->request, NULL);
+        wefti_send_was_read(endpoint, rts->request, fin.began_ns == 0 ? NULL : &fin);
         finish_recv(recv);
         return;
     }

@@ -204,7 +204,7 @@ struct weft_remote_ops {
     /** Would the peer rather read a message of more than at_once_max and at most split_max bytes
      *  than get it unasked? `is_blocking`: the caller cannot go on before the peer has read it. */
     bool (*prefers_asking)(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking);
-    /** A caller that could not go on has waited so long until the peer had read a message. */
+    /** A caller that could not go on has waited so long until the peer began to read a message. */
     void (*note_wait)(weft_endpoint_t *endpoint, int64_t ns);
     /** Such a message has come: unasked, or after it was announced and read; sent at sent_ns by the
      *  clock of base/clock.h. */

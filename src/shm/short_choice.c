@@ -10,8 +10,8 @@ enum {
     MESSAGES_TO_SPARE = 12,   /* of a long try */
     MESSAGES_BEFORE_TRY = 96, /* may still come that were sent before it was seen */
     SAMPLES_TO_LEAD = 8,
-    /* A receiver that waits for the message reads it within some microseconds. One that is in such
-     * a send itself, as where both send first, takes 25. */
+    /* A receiver that waits for the message begins to read it within a microsecond. One that is in
+     * such a send itself, as where both send first, takes 25. */
     LATE_NS = 10000,
     SENDS_FIRST = 16, /* after a receiver that was late twice */
     SENDS_MOST = 1 << 12,

@@ -151,7 +151,7 @@ static inline bool weft_short_may_wait(weft_short_wait_t *wait)
     return false;
 }
 
-/** A blocking send that was announced has waited for `ns`. */
+/** A blocking send that was announced has waited for `ns` until the receiver began to read. */
 void weft_short_note_wait(weft_short_wait_t *wait, int64_t ns);
 
 /** This rank cannot read the sender's memory. */
