@@ -12,8 +12,11 @@ enum {
     APART_SETTLING = 4, /* before those of a try, */
     APART = 32,         /* and of later rounds */
     SLOW = 64,          /* ns per KiB of both copies: faster ones are left as they are; */
-    SLOW_CACHED = 400,  /* the same where cached is expected: between far cores it takes 500 */
-    GAP_FIRST = 8,      /* laps between tries; twice as many after each, up to */
+    SLOW_CACHED = 400,  /* the same where cached is expected: between far cores it takes 500, */
+    FAR_READ = 200,     /* ns per KiB of the reader alone, which near ones never take; */
+    FAR_SAMPLES = 2,    /* so many samples of that in a row show it */
+    GAP_FIRST = 8,      /* laps between tries; twice as many after each, */
+    GAP_SHARE = 32,     /* and more where this part of the time would not be enough for it, up to */
     GAP_MOST = 512,
 };
 
@@ -76,31 +79,55 @@ static void turn_to(weft_store_choice_t *choice, weft_store_t way)
     choice->settling = choice->lap;
 }
 
+static void begin_try(weft_store_choice_t *choice, weft_store_t way)
+{
+    choice->tried = way;
+    choice->untried &= ~bit(way);
+    choice->held = choice->way;
+    choice->is_try = true;
+    turn_to(choice, way);
+}
+
+static bool are_far(const weft_store_choice_t *choice)
+{
+    return choice->cached > SLOW_CACHED;
+}
+
 static void try_next(weft_store_choice_t *choice)
 {
     unsigned some = choice->untried != 0 ? choice->untried : choice->ways & ~bit(choice->way);
+    weft_store_t way = choice->tried;
     do
-        choice->tried = (choice->tried + 1) % WEFT_STORES;
-    while ((some & bit(choice->tried)) == 0);
-    choice->untried &= ~bit(choice->tried);
-    choice->held = choice->way;
-    choice->is_try = true;
-    turn_to(choice, choice->tried);
+        way = (way + 1) % WEFT_STORES;
+    while ((some & bit(way)) == 0);
+    bool is_known = are_far(choice) && (choice->untried & bit(WEFT_STORE_NONTEMPORAL)) != 0;
+    begin_try(choice, is_known ? WEFT_STORE_NONTEMPORAL : way);
+}
+
+/* A try that was in vain took two laps. */
+static size_t gap_after(const weft_store_choice_t *choice)
+{
+    float more = choice->least / choice->usual - 1;
+    size_t twice = 2 * choice->gap, most = GAP_MOST * choice->lap;
+    float laps = more < GAP_MOST ? 2 * GAP_SHARE * more : GAP_MOST;
+    size_t gap = laps > 0 ? (size_t)(laps * (float)choice->lap) : 0;
+    gap = gap > twice ? gap : twice;
+    return gap < most ? gap : most;
 }
 
 static void end_try(weft_store_choice_t *choice)
 {
     bool is_better = choice->least < worth * choice->usual;
+    bool is_best = are_far(choice) && choice->way == WEFT_STORE_NONTEMPORAL;
     choice->is_try = false;
     if (is_better) {
-        choice->untried = choice->ways & ~bit(choice->way) & ~bit(choice->held);
+        choice->untried = is_best ? 0 : choice->ways & ~bit(choice->way) & ~bit(choice->held);
         choice->usual = choice->least;
         choice->samples = 0;
     } else {
+        choice->gap = gap_after(choice);
         turn_to(choice, choice->held);
     }
-    if (choice->untried == 0 && choice->gap < GAP_MOST * choice->lap)
-        choice->gap *= 2;
     choice->next_try = choice->bytes + (choice->untried == 0 ? choice->gap : 0);
 }
 
@@ -146,6 +173,15 @@ bool weft_store_is_near(const weft_store_choice_t *choice)
     return choice->cached > 0 && choice->cached <= SLOW_CACHED;
 }
 
+/* Between far cores cached data are slow from the first lap on, and all of it need not be seen. */
+static bool has_seen_far(weft_store_choice_t *choice, weft_store_cost_t cost)
+{
+    bool is_far = choice->is_touched && choice->usual == 0 && choice->way == WEFT_STORE_CACHED &&
+                  cost.read > FAR_READ && (choice->untried & bit(WEFT_STORE_NONTEMPORAL)) != 0;
+    choice->far_samples = is_far ? choice->far_samples + 1 : 0;
+    return choice->far_samples == FAR_SAMPLES;
+}
+
 /* Is the memory as the way leaves it? Samples before that do not count. */
 static bool has_settled(weft_store_choice_t *choice, size_t bytes)
 {
@@ -160,6 +196,12 @@ void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t
     choice->bytes += bytes;
     if (choice->ways == 0)
         return;
+    if (has_seen_far(choice, cost)) {
+        choice->usual = choice->cached = sum;
+        begin_try(choice, WEFT_STORE_NONTEMPORAL);
+        choice->left = APART_SETTLING;
+        return;
+    }
     if (!has_settled(choice, bytes)) {
         choice->left = APART_SETTLING;
         return;

@@ -21,7 +21,9 @@
  * some tens of long packets, and the reader shows what reading that one took. Where both together
  * are slow, the writer tries another way. What a way takes shows once all of the memory has been
  * used so: a try begins with a lap through it, without samples. All ways are tried at first, and
- * again when another one has become the better one; later one after the other now and then.
+ * again when another one has become the better one; later one after the other now and then. Where
+ * no pages have to be touched and the first packets are read slowly, the cores are far from each
+ * other, and past the caches is tried at once.
  *
  * One of these belongs to one writer; no thread safety.
  */
@@ -59,6 +61,7 @@ static inline bool weft_store_is_far(weft_store_cost_t cost)
 typedef struct weft_store_choice {
     weft_store_t way;
     bool expects_cached;
+    bool is_touched;             /* the memory: both sides have its pages */
     unsigned ways;               /* that may be taken, a bit each; 0: there is no choice */
     unsigned untried;            /* of them, since `way` was taken */
     size_t lap;                  /* bytes of the memory */
@@ -71,6 +74,7 @@ typedef struct weft_store_choice {
     float usual;                 /* so much, ns per KiB of both copies, in its last round */
     size_t bytes, next_try, gap; /* stored so far; at which the next try begins */
     float cached;                /* the same of data that were cached; 0: it is not known */
+    int far_samples;             /* in a row, before the first round is over */
     int samples;                 /* of this round or try; */
     float least;                 /* of the fastest of them, as `usual` */
 } weft_store_choice_t;
@@ -83,6 +87,12 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap);
  * tried: as in memory that is larger than the caches of a core, or where
  * weft_store_suits_small_rings(). After weft_store_open(). */
 void weft_store_expect_cached(weft_store_choice_t *choice);
+
+/** The reader and the writer have touched all pages of the memory. After weft_store_open(). */
+static inline void weft_store_set_touched(weft_store_choice_t *choice)
+{
+    choice->is_touched = true;
+}
 
 /** Are cached data the fastest on this processor between near cores in small rings, too, and gain
  * packets of less than 8 KiB nothing by a large ring? Where the other ways are tried now and then

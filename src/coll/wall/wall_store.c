@@ -65,10 +65,13 @@ void weft_wall_store_open(weft_wall_t *wall)
 
 void weft_wall_store_renew(weft_wall_t *wall)
 {
+    bool is_touched = wall->timing.choice.is_touched;
     weft_store_open(&wall->timing.choice, store_ways(wall), wall->ring_bytes);
     /* The first lap, of lines that nobody has read, would make data that are simply cached look
      * cheap; and where each call is measured, twice its bytes are counted. */
     wall->timing.choice.settling *= 2;
+    if (is_touched)
+        weft_store_set_touched(&wall->timing.choice);
     if (!lacks_ring(wall) || weft_store_suits_small_rings())
         weft_store_expect_cached(&wall->timing.choice);
     if (wall->rank == 0)

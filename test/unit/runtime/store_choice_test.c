@@ -96,6 +96,17 @@ static void far_readers_get_data_past_the_caches(void **state)
     keeps_to(&far_pair, WEFT_STORE_NONTEMPORAL);
 }
 
+/* That takes no lap, and no try of other ways before. Later tries, which cost four times as much,
+ * are rare. */
+static void far_readers_are_seen_at_once(void **state)
+{
+    (void)state;
+    weft_store_set_touched(&choice);
+    assert_in_range(send(4 * LAP, &far_pair, WEFT_STORE_NONTEMPORAL), 1, LAP / 2);
+    assert_in_range(send(60 * LAP, &far_pair, WEFT_STORE_NONTEMPORAL), 0, 4 * LAP);
+    assert_in_range(send(600 * LAP, &far_pair, WEFT_STORE_NONTEMPORAL), 1, 9 * LAP);
+}
+
 static void near_readers_claim_lines_of_a_small_ring(void **state)
 {
     (void)state;
@@ -204,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(far_readers_get_data_past_the_caches, open_choice),
+        cmocka_unit_test_setup(far_readers_are_seen_at_once, open_choice),
         cmocka_unit_test_setup(near_readers_claim_lines_of_a_small_ring, open_choice),
         cmocka_unit_test_setup(near_readers_get_cached_data_of_a_large_ring, open_choice),
         cmocka_unit_test_setup(without_need_nothing_else_is_tried, open_choice),
