@@ -88,7 +88,7 @@ static void begin_try(weft_store_choice_t *choice, weft_store_t way)
     turn_to(choice, way);
 }
 
-static bool are_far(const weft_store_choice_t *choice)
+bool weft_store_is_between_far(const weft_store_choice_t *choice)
 {
     return choice->cached > SLOW_CACHED;
 }
@@ -100,7 +100,8 @@ static void try_next(weft_store_choice_t *choice)
     do
         way = (way + 1) % WEFT_STORES;
     while ((some & bit(way)) == 0);
-    bool is_known = are_far(choice) && (choice->untried & bit(WEFT_STORE_NONTEMPORAL)) != 0;
+    bool is_known =
+        weft_store_is_between_far(choice) && (choice->untried & bit(WEFT_STORE_NONTEMPORAL)) != 0;
     begin_try(choice, is_known ? WEFT_STORE_NONTEMPORAL : way);
 }
 
@@ -118,7 +119,7 @@ static size_t gap_after(const weft_store_choice_t *choice)
 static void end_try(weft_store_choice_t *choice)
 {
     bool is_better = choice->least < worth * choice->usual;
-    bool is_best = are_far(choice) && choice->way == WEFT_STORE_NONTEMPORAL;
+    bool is_best = weft_store_is_between_far(choice) && choice->way == WEFT_STORE_NONTEMPORAL;
     choice->is_try = false;
     if (is_better) {
         choice->untried = is_best ? 0 : choice->ways & ~bit(choice->way) & ~bit(choice->held);

@@ -118,6 +118,9 @@ bool weft_store_is_keen(const weft_store_choice_t *choice);
  * it is known. */
 bool weft_store_is_near(const weft_store_choice_t *choice);
 
+/** Are cached data as slow as between far cores alone? Not before it is known. */
+bool weft_store_is_between_far(const weft_store_choice_t *choice);
+
 /** The packet that was measured cost so much; this may change the way. `bytes`: that were stored
  * since the last such call. */
 void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t bytes);

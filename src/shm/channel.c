@@ -115,9 +115,20 @@ static int64_t lost_by_both(const weft_channel_out_t *out)
     return out->lost_ns + (int64_t)peers;
 }
 
+/* Then a large ring is no faster: cached data come as slowly from it, and those that were stored
+ * past the caches as fast from a small one. */
+static bool are_cores_far(const weft_channel_out_t *out)
+{
+    bool are_far = false;
+    for (int i = 0; i < WEFT_STORE_SIZES; i++)
+        are_far |= weft_store_is_between_far(&out->stores[i]);
+    return are_far;
+}
+
 void weft_channel_prepare(weft_channel_out_t *out)
 {
-    if (out->channel.large != NULL && lost_by_both(out) >= out->enlarge_at_ns)
+    if (out->channel.large != NULL && lost_by_both(out) >= out->enlarge_at_ns &&
+        !are_cores_far(out))
         prepare_slice(out);
 }
 
