@@ -35,6 +35,8 @@ void weft_mutual_begin(weft_mutual_choice_t *choice, weft_mutual_path_t *pair, w
     pair->kind = &choice->kinds[weft_path_size_class(bytes)];
     pair->run = (weft_path_run_t){.path = path, .ns = -now_ns};
     pair->is_try = path != weft_path_faster(pair->kind);
+    pair->unmeasured = 0;
+    pair->unmeasured_bytes = 0;
 }
 
 static void stop_believing(weft_shown_path_t shown[WEFT_PATH_SIZES])
@@ -49,6 +51,8 @@ void weft_mutual_end(weft_mutual_path_t *pair, weft_shown_path_t shown[WEFT_PATH
     weft_path_kind_t *kind = pair->kind;
     pair->kind = NULL;
     pair->run.ns += now_ns;
+    if (pair->is_try)
+        kind->tried_bytes += pair->unmeasured_bytes;
     if (pair->run.bytes > 0)
         weft_path_note(kind, &pair->run);
     if (!pair->has_overlap && --pair->runs_left == 0)

@@ -12,7 +12,8 @@
  *   follower   takes the way that is shown, if any
  *
  * A run lasts from the first choice until nothing that is large is on its way; but a try of the
- * slower way ends with its eighth message, since the program may have sent a hundred at once. The
+ * slower way ends after eight messages, since the program may have sent a hundred at once. Those of
+ * its first two MiB do not count, if there are more: they meet a ring that has left the caches. The
  * next way is shown when a run ends: so both ranks take it for all messages of the next. Streams
  * come first, since two ranks that read one after the other do not look like ranks that exchange.
  *
@@ -26,7 +27,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum { WEFT_MUTUAL_TRY = 8 }; /* messages of a try */
+enum { WEFT_MUTUAL_TRY = 8 }; /* messages of a try that count */
 
 /** What the leader shows for messages of a size: nothing, or 1 + a weft_path_t. */
 typedef atomic_uchar weft_shown_path_t;
@@ -38,9 +39,11 @@ typedef struct weft_mutual_choice {
 
 /** The leader's side of a pair; all zeros at first. */
 typedef struct weft_mutual_path {
-    int runs_left;          /* for which both are believed to send to each other */
-    bool has_overlap;       /* the run that is on has shown it again */
-    bool is_try;            /* of the slower way */
+    int runs_left;       /* for which both are believed to send to each other */
+    bool has_overlap;    /* the run that is on has shown it again */
+    bool is_try;         /* of the slower way */
+    uint32_t unmeasured; /* messages of the run, and */
+    size_t unmeasured_bytes;
     weft_path_kind_t *kind; /* of the run that is on; NULL: none is */
     weft_path_run_t run;
 } weft_mutual_path_t;
@@ -69,12 +72,26 @@ void weft_mutual_note_overlap(weft_mutual_choice_t *choice, weft_mutual_path_t *
 void weft_mutual_begin(weft_mutual_choice_t *choice, weft_mutual_path_t *pair, weft_path_t path,
                        size_t bytes, int64_t now_ns);
 
+/** What the messages of the run have taken so far does not count. */
+static inline void weft_mutual_restart(weft_mutual_path_t *pair, int64_t now_ns)
+{
+    pair->unmeasured = pair->run.messages;
+    pair->unmeasured_bytes += pair->run.bytes;
+    pair->run.bytes = 0;
+    pair->run.ns = -now_ns;
+}
+
 /** A message of the run has come. True: that is enough, and the run is to be ended. */
-static inline bool weft_mutual_count(weft_mutual_path_t *pair, size_t bytes)
+static inline bool weft_mutual_count(weft_mutual_path_t *pair, size_t bytes, int64_t now_ns)
 {
     pair->run.messages++;
     pair->run.bytes += bytes;
-    return pair->is_try && pair->run.messages == WEFT_MUTUAL_TRY;
+    if (!pair->is_try)
+        return false;
+    bool is_settled = pair->unmeasured_bytes >= WEFT_PATH_TRY_BYTES;
+    if (!is_settled && pair->run.bytes >= WEFT_PATH_TRY_BYTES)
+        weft_mutual_restart(pair, now_ns);
+    return is_settled && pair->run.messages - pair->unmeasured == WEFT_MUTUAL_TRY;
 }
 
 static inline bool weft_mutual_is_on(const weft_mutual_path_t *pair)

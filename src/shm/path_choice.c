@@ -10,8 +10,8 @@ enum {
     TRY_SHARE = 32,     /* and one message in so many goes the slower way at most, */
     TRY_SELDOM = 1024,  /* and at least; */
     TRY_RARELY = 16384, /* messages between tries where reading is expected to be best */
+    READS_A_TRY = 3,    /* the first ones are slower */
     KIB = 1024,
-    TRY_BYTES = 2048 * KIB, /* a try ends with a message more: a lap through a large ring */
 };
 
 int weft_path_size_class(size_t bytes)
@@ -103,6 +103,13 @@ static uint32_t pause_after_try(const weft_path_kind_t *kind, weft_path_t path)
     return pause > least ? pause : least;
 }
 
+/* A ring has to be seen once as streams leave it. */
+static bool is_tried(const weft_path_kind_t *kind, weft_path_t path)
+{
+    return kind->tries_once || (path == WEFT_PATH_STREAM ? kind->tried_bytes > WEFT_PATH_TRY_BYTES
+                                                         : kind->tried >= READS_A_TRY);
+}
+
 /* The next message goes on with the try, unless this was enough of it, or has shown that the way is
  * the faster one. */
 static void note_try(weft_path_kind_t *kind, const weft_path_run_t *run)
@@ -110,8 +117,7 @@ static void note_try(weft_path_kind_t *kind, const weft_path_run_t *run)
     kind->tried += run->messages;
     kind->tried_bytes += run->bytes;
     kind->next_try = kind->messages;
-    if (!kind->trusts_first && kind->tried_bytes <= TRY_BYTES &&
-        weft_path_faster(kind) != run->path)
+    if (!is_tried(kind, run->path) && weft_path_faster(kind) != run->path)
         return;
     kind->next_try += pause_after_try(kind, run->path);
     kind->tried = 0;

@@ -24,6 +24,9 @@ typedef enum weft_path { WEFT_PATH_READ, WEFT_PATH_STREAM, WEFT_PATHS } weft_pat
 /** Sizes below 64 KiB, 256 KiB and 1 MiB, and larger ones. */
 enum { WEFT_PATH_SIZES = 4 };
 
+/** So many bytes, and a message more, are a lap through a large ring, and a try of streams. */
+enum { WEFT_PATH_TRY_BYTES = 2 << 20 };
+
 enum { WEFT_PATH_SAMPLES = 4 };
 
 /** What is known of one kind of message; all zeros at first, where reading is the first choice: it
@@ -35,9 +38,10 @@ typedef struct weft_path_kind {
     uint32_t messages;          /* so far */
     uint32_t next_try;          /* of the slower way, when there have been so many messages */
     uint32_t tried;             /* messages of the try that is on; */
-    size_t tried_bytes;         /* theirs */
+    size_t tried_bytes;         /* theirs, those that were not measured among them */
     weft_path_t first;          /* the way while nothing is known */
-    bool trusts_first;          /* one run of a way is enough for a try of the other, or as one */
+    bool trusts_first;          /* one run of a way is enough for a try of the other */
+    bool tries_once;            /* a try is one run */
     bool expects_reading;       /* the other way is tried late, and seldom */
 } weft_path_kind_t;
 

@@ -64,7 +64,7 @@ static bool shm_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size
             (peer->in.is_slow || !peer->loss.is_fast))
             wefti_shm_count_lost(peer, weft_ring_loss_of_read(bytes, run.ns));
         if (is_mutual && weft_mutual_is_on(&peer->mutual) &&
-            weft_mutual_count(&peer->mutual, bytes))
+            weft_mutual_count(&peer->mutual, bytes, began_ns + run.ns))
             wefti_shm_end_mutual_run(peer);
         if (!is_mutual && is_helped)
             weft_path_note(kind_of_message(address, to, bytes), &run);
@@ -142,7 +142,8 @@ static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
         return;
     peer->streams.run.messages++;
     peer->streams.run.bytes += bytes;
-    if (weft_mutual_is_on(&peer->mutual) && weft_mutual_count(&peer->mutual, bytes))
+    if (weft_mutual_is_on(&peer->mutual) &&
+        weft_mutual_count(&peer->mutual, bytes, weft_clock_ns()))
         wefti_shm_end_mutual_run(peer);
     if (--peer->streams.active > 0 || peer->streams.run.bytes == 0)
         return;

@@ -74,11 +74,19 @@ static inline void set_blocking_max(weft_shm_peer_t *peer, size_t most)
     wefti_shm_see_at_once(peer);
 }
 
-/* What comes from the peer has to wait meanwhile, which says nothing of the way that it takes. */
+/* Pages of a large ring were touched: what comes from the peer had to wait meanwhile, which says
+ * nothing of the way that it takes. */
+static __attribute__((cold)) void restart_runs(weft_shm_peer_t *peer)
+{
+    weft_short_restart(&peer->short_messages);
+    if (weft_mutual_is_on(&peer->mutual))
+        weft_mutual_restart(&peer->mutual, weft_clock_ns());
+}
+
 static __attribute__((cold)) void take_large_ring(weft_shm_peer_t *peer)
 {
     weft_channel_take_large(&peer->out);
-    weft_short_restart(&peer->short_messages);
+    restart_runs(peer);
 }
 
 static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
@@ -147,11 +155,10 @@ static inline void look_for_contacts(weft_shm_vci_t *vci)
     }
 }
 
-/* Its pages were touched while the last messages were on their way. */
 static __attribute__((cold)) void note_large_ring(weft_shm_peer_t *peer)
 {
     peer->is_enlarged = true;
-    weft_short_restart(&peer->short_messages);
+    restart_runs(peer);
     weft_path_forget(wefti_shm.choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES,
                      WEFT_PATH_STREAM);
     weft_path_forget(wefti_shm.mutual_choice.kinds, WEFT_PATH_SIZES, WEFT_PATH_STREAM);

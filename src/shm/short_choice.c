@@ -20,7 +20,8 @@ enum {
 void weft_short_open(weft_short_choice_t *choice)
 {
     for (int i = 0; i < WEFT_SHORT_KINDS; i++)
-        choice->kinds[i] = (weft_path_kind_t){.first = WEFT_PATH_STREAM, .trusts_first = true};
+        choice->kinds[i] =
+            (weft_path_kind_t){.first = WEFT_PATH_STREAM, .trusts_first = true, .tries_once = true};
 }
 
 void weft_short_expect_reading(weft_short_choice_t *choice)

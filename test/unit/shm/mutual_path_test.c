@@ -46,7 +46,7 @@ static void exchange(size_t bytes, int messages, int64_t ns)
         weft_mutual_begin(&choice, &pair, shown_way(bytes), bytes, now_ns);
         assert_true(weft_mutual_is_on(&pair));
         now_ns += ns;
-        weft_mutual_count(&pair, bytes);
+        weft_mutual_count(&pair, bytes, now_ns);
     }
     weft_mutual_end(&pair, shown, &choice, now_ns);
     assert_false(weft_mutual_is_on(&pair));
@@ -105,7 +105,7 @@ static void a_run_takes_one_way(void **state)
     weft_path_t path = shown_way(BYTES);
     weft_mutual_begin(&choice, &pair, path, BYTES, now_ns);
     for (int i = 0; i < MANY; i++) {
-        assert_false(weft_mutual_count(&pair, BYTES));
+        assert_false(weft_mutual_count(&pair, BYTES, now_ns));
         weft_mutual_begin(&choice, &pair, path, BYTES, now_ns);
         weft_mutual_note_overlap(&choice, &pair, shown);
         assert_int_equal(shown_way(BYTES), path);
@@ -122,7 +122,7 @@ static void a_try_is_short(void **state)
     assert_int_equal(shown_way(BYTES), WEFT_PATH_READ);
     int messages = 1;
     weft_mutual_begin(&choice, &pair, WEFT_PATH_READ, BYTES, now_ns);
-    while (!weft_mutual_count(&pair, BYTES))
+    while (!weft_mutual_count(&pair, BYTES, now_ns))
         assert_in_range(++messages, 1, FEW);
     now_ns += messages * 4000;
     weft_mutual_end(&pair, shown, &choice, now_ns);
@@ -131,13 +131,48 @@ static void a_try_is_short(void **state)
     assert_int_equal(run(FEW, 4000, 1000), FEW);
 }
 
+/* The ring has left the caches: two messages of 1 MiB are slow, those that are measured fast. */
+static void a_try_begins_with_cold_memory(void **state)
+{
+    (void)state;
+    run(1, 4000, 1000);
+    assert_int_equal(shown_way(BYTES), WEFT_PATH_READ);
+    bool is_over = false;
+    for (int i = 0; !is_over; i++) {
+        weft_mutual_begin(&choice, &pair, WEFT_PATH_READ, BYTES, now_ns);
+        now_ns += i < 2 ? 5000 : 500;
+        is_over = weft_mutual_count(&pair, BYTES, now_ns);
+        assert_in_range(i, 0, FEW);
+    }
+    weft_mutual_end(&pair, shown, &choice, now_ns);
+    assert_int_equal(weft_path_faster(&choice.kinds[weft_path_size_class(BYTES)]), WEFT_PATH_READ);
+}
+
+/* As where the pages of a large ring were touched. */
+static void a_run_may_be_measured_anew(void **state)
+{
+    (void)state;
+    const weft_path_kind_t *kind = &choice.kinds[weft_path_size_class(BYTES)];
+    weft_mutual_note_overlap(&choice, &pair, shown);
+    weft_mutual_begin(&choice, &pair, WEFT_PATH_STREAM, BYTES, now_ns);
+    now_ns += 1000000;
+    weft_mutual_count(&pair, BYTES, now_ns);
+    weft_mutual_restart(&pair, now_ns);
+    now_ns += 2048;
+    weft_mutual_count(&pair, BYTES, now_ns);
+    weft_mutual_end(&pair, shown, &choice, now_ns);
+    assert_int_equal(kind->noted[WEFT_PATH_STREAM], 1);
+    assert_true(kind->samples[WEFT_PATH_STREAM][0] == 2);
+    assert_int_equal(kind->messages, 2); /* the second, and the next one, which was chosen for */
+}
+
 /* A failed message has no bytes; nothing is learnt of it. */
 static void an_empty_run_is_not_noted(void **state)
 {
     (void)state;
     weft_mutual_note_overlap(&choice, &pair, shown);
     weft_mutual_begin(&choice, &pair, WEFT_PATH_STREAM, BYTES, now_ns);
-    weft_mutual_count(&pair, 0);
+    weft_mutual_count(&pair, 0, now_ns);
     weft_mutual_end(&pair, shown, &choice, now_ns);
     assert_int_equal(choice.kinds[weft_path_size_class(BYTES)].noted[WEFT_PATH_STREAM], 0);
 }
@@ -167,6 +202,8 @@ int main(void)
         cmocka_unit_test_setup(sizes_are_apart, open_choice),
         cmocka_unit_test_setup(a_run_takes_one_way, open_choice),
         cmocka_unit_test_setup(a_try_is_short, open_choice),
+        cmocka_unit_test_setup(a_try_begins_with_cold_memory, open_choice),
+        cmocka_unit_test_setup(a_run_may_be_measured_anew, open_choice),
         cmocka_unit_test_setup(an_empty_run_is_not_noted, open_choice),
         cmocka_unit_test_setup(belief_ends_without_overlap, open_choice),
     };
