@@ -49,6 +49,7 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,
                                 .is_throttled = is_throttled};
     open_stores(out);
+    out->is_near = weft_store_is_near(&out->stores[0]); /* where nothing is learnt */
 }
 
 void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel, weft_slots_t *slots)
