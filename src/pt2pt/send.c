@@ -376,10 +376,10 @@ void wefti_send_fin(int source, const weft_header_t *header, const void *payload
     weft_send_t *send = answered_send(source, header, false);
     if (send == NULL)
         return;
-    if (send->announced_ns != 0)
+    if (send->announced_ns != 0) {
         note_wait(send, header, payload);
-    if (send->announced_ns != 0)
         send->stage = WEFT_SEND_FIRST; /* over, as an eager message is */
+    }
     finish_send(send);
 }
 

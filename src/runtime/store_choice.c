@@ -13,10 +13,11 @@ enum {
     APART = 32,         /* and of later rounds */
     SLOW = 64,          /* ns per KiB of both copies: faster ones are left as they are; */
     SLOW_CACHED = 400,  /* the same where cached is expected: between far cores it takes 500, */
-    FAR_READ = 200,     /* ns per KiB of the reader alone, which near ones never take; */
-    FAR_SAMPLES = 2,    /* so many samples of that in a row show it */
-    GAP_FIRST = 8,      /* laps between tries; twice as many after each, */
-    GAP_SHARE = 32,     /* and more where this part of the time would not be enough for it, up to */
+    FAR_READ = 150,     /* ns per KiB of one of the two alone, more than near ones ever take; */
+    FAR_WRITE = 200,
+    FAR_SAMPLES = 2, /* so many samples of that in a row show it */
+    GAP_FIRST = 8,   /* laps between tries; twice as many after each, */
+    GAP_SHARE = 32,  /* and more where this part of the time would not be enough for it, up to */
     GAP_MOST = 512,
 };
 
@@ -85,6 +86,7 @@ static void begin_try(weft_store_choice_t *choice, weft_store_t way)
     choice->untried &= ~bit(way);
     choice->held = choice->way;
     choice->is_try = true;
+    choice->try_began = choice->bytes;
     turn_to(choice, way);
 }
 
@@ -105,13 +107,14 @@ static void try_next(weft_store_choice_t *choice)
     begin_try(choice, is_known ? WEFT_STORE_NONTEMPORAL : way);
 }
 
-/* A try that was in vain took two laps. */
+/* After a try that was in vain. Of memory that is small beside the data a try takes many laps. */
 static size_t gap_after(const weft_store_choice_t *choice)
 {
+    size_t tried = choice->bytes - choice->try_began, twice = 2 * choice->gap;
+    size_t lap = tried / 2 > choice->lap ? tried / 2 : choice->lap, most = GAP_MOST * lap;
     float more = choice->least / choice->usual - 1;
-    size_t twice = 2 * choice->gap, most = GAP_MOST * choice->lap;
     float laps = more < GAP_MOST ? 2 * GAP_SHARE * more : GAP_MOST;
-    size_t gap = laps > 0 ? (size_t)(laps * (float)choice->lap) : 0;
+    size_t gap = laps > GAP_FIRST ? (size_t)(laps * (float)lap) : GAP_FIRST * lap;
     gap = gap > twice ? gap : twice;
     return gap < most ? gap : most;
 }
@@ -177,10 +180,19 @@ bool weft_store_is_near(const weft_store_choice_t *choice)
 /* Between far cores cached data are slow from the first lap on, and all of it need not be seen. */
 static bool has_seen_far(weft_store_choice_t *choice, weft_store_cost_t cost)
 {
-    bool is_far = choice->is_touched && choice->usual == 0 && choice->way == WEFT_STORE_CACHED &&
-                  cost.read > FAR_READ && (choice->untried & bit(WEFT_STORE_NONTEMPORAL)) != 0;
-    choice->far_samples = is_far ? choice->far_samples + 1 : 0;
+    bool is_first = choice->is_touched && choice->usual == 0 && choice->way == WEFT_STORE_CACHED &&
+                    (choice->untried & bit(WEFT_STORE_NONTEMPORAL)) != 0;
+    bool is_far = cost.read > FAR_READ || cost.write > FAR_WRITE;
+    choice->far_samples = is_first && is_far ? choice->far_samples + 1 : 0;
     return choice->far_samples == FAR_SAMPLES;
+}
+
+/* Long data are fetched ahead, and take 250 ns per KiB between far cores. So cores that are known
+ * to be far are so until cached data are fast. */
+static void note_cached(weft_store_choice_t *choice, bool are_far, float cost)
+{
+    bool is_still_far = are_far && cost > FAR_READ && cost <= SLOW_CACHED;
+    choice->cached = is_still_far ? SLOW_CACHED + 1 : cost;
 }
 
 /* Is the memory as the way leaves it? Samples before that do not count. */
@@ -198,7 +210,8 @@ void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t
     if (choice->ways == 0)
         return;
     if (has_seen_far(choice, cost)) {
-        choice->usual = choice->cached = sum;
+        choice->usual = sum;
+        note_cached(choice, true, sum);
         begin_try(choice, WEFT_STORE_NONTEMPORAL);
         choice->left = APART_SETTLING;
         return;
@@ -211,7 +224,7 @@ void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t
         choice->least = sum;
     if (++choice->samples == SAMPLES) {
         if (choice->way == WEFT_STORE_CACHED)
-            choice->cached = choice->least;
+            note_cached(choice, weft_store_is_between_far(choice), choice->least);
         if (choice->is_try)
             end_try(choice);
         else

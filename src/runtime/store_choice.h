@@ -72,11 +72,13 @@ typedef struct weft_store_choice {
     bool is_try;                 /* of `way`; if it is in vain, */
     weft_store_t held;           /* this one goes on, which took */
     float usual;                 /* so much, ns per KiB of both copies, in its last round */
-    size_t bytes, next_try, gap; /* stored so far; at which the next try begins */
-    float cached;                /* the same of data that were cached; 0: it is not known */
-    int far_samples;             /* in a row, before the first round is over */
-    int samples;                 /* of this round or try; */
-    float least;                 /* of the fastest of them, as `usual` */
+    size_t bytes, next_try, gap; /* stored so far; at which the next try begins, */
+    size_t try_began;            /* and the last one has begun */
+    float cached;    /* the same of data that were cached, or more than they take between
+                                  * near cores; 0: it is not known */
+    int far_samples; /* in a row, before the first round is over */
+    int samples;     /* of this round or try; */
+    float least;     /* of the fastest of them, as `usual` */
 } weft_store_choice_t;
 
 /** The way that weft_config.STORES names, if it is one of `ways` (a bit for each weft_store_t), or

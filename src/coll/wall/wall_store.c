@@ -17,10 +17,12 @@
 
 enum {
     STORES_WAY = 3,  /* in what is shown: a weft_store_t, */
-    STORES_KEEN = 4, /* and whether samples are close together */
+    STORES_KEEN = 4, /* whether samples are close together, */
+    STORES_FAR = 8,  /* and whether the members are far from each other */
     APART_SHIFT = 4,
     APART_KEEN_SHIFT = 1,
-    /* For calls of more bytes the whole ring is best, and other ways would hide that. */
+    /* For calls of more bytes the whole ring is best, and other ways would hide that. Not between
+     * far cores, where a larger ring is no faster. */
     CACHED_ABOVE = 128 * 1024,
     TOUCH_FROM = 16 * 1024, /* bytes of a call for which the rings of a pair are touched */
     SLOW_WRITE = 43,        /* ns per KiB: more is lost with a small ring, as in */
@@ -47,9 +49,12 @@ static unsigned shown_stores(const weft_wall_t *wall)
 static void show_stores(weft_wall_t *wall)
 {
     const weft_store_choice_t *choice = &wall->timing.choice;
-    atomic_store_explicit(&wall->strip->state.stores,
-                          (unsigned)choice->way | (weft_store_is_keen(choice) ? STORES_KEEN : 0U),
-                          memory_order_relaxed);
+    unsigned shown = (unsigned)choice->way;
+    if (weft_store_is_keen(choice))
+        shown |= STORES_KEEN;
+    if (weft_store_is_between_far(choice))
+        shown |= STORES_FAR;
+    atomic_store_explicit(&wall->strip->state.stores, shown, memory_order_relaxed);
 }
 
 static bool lacks_ring(const weft_wall_t *wall)
@@ -82,10 +87,12 @@ void weft_wall_store_renew(weft_wall_t *wall)
 
 weft_store_t weft_wall_stores(const weft_wall_t *wall)
 {
-    weft_store_t way = (weft_store_t)(shown_stores(wall) & STORES_WAY);
+    unsigned shown = shown_stores(wall);
+    weft_store_t way = (weft_store_t)(shown & STORES_WAY);
     if (weft_stamp_bytes(wall->stamp) <= CACHED_ABOVE)
         return way;
-    return way == WEFT_STORE_CLAIMED || lacks_ring(wall) ? WEFT_STORE_CACHED : way;
+    bool wants_ring = lacks_ring(wall) && (shown & STORES_FAR) == 0;
+    return way == WEFT_STORE_CLAIMED || wants_ring ? WEFT_STORE_CACHED : way;
 }
 
 void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes)
@@ -213,10 +220,20 @@ static void decide_on_ring(weft_wall_t *wall)
     }
 }
 
+/* Each chunk that has to wait for room waits for two turns of far lines, so long data want the
+ * whole ring there, too, if it costs no pages. */
+static bool is_held_up(const weft_wall_t *wall)
+{
+    return (shown_stores(wall) & STORES_FAR) != 0 && lacks_ring(wall) &&
+           wall->timing.choice.is_touched && weft_stamp_bytes(wall->stamp) > CACHED_ABOVE;
+}
+
 void weft_wall_begin_long(weft_wall_t *wall)
 {
     if (__builtin_expect(wall->is_untouched, 0) && weft_stamp_bytes(wall->stamp) >= TOUCH_FROM)
         weft_wall_touch_rings(wall);
+    if (__builtin_expect(is_held_up(wall), 0))
+        wall->lost_ns = WEFT_WALL_LOST_NS;
     weft_wall_timing_t *timing = &wall->timing;
     int shift = (shown_stores(wall) & STORES_KEEN) != 0 ? APART_KEEN_SHIFT : APART_SHIFT;
     bool is_measured = wall->number >> shift != timing->last_long >> shift;

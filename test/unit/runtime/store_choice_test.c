@@ -107,6 +107,28 @@ static void far_readers_are_seen_at_once(void **state)
     assert_in_range(send(600 * LAP, &far_pair, WEFT_STORE_NONTEMPORAL), 1, 9 * LAP);
 }
 
+/* So does a writer that has to take lines back, as in a small ring. */
+static void far_writers_are_seen_at_once(void **state)
+{
+    static const pair_t reused_pair = {{{430, 50}, {440, 50}, {37, 56}}, NULL};
+    (void)state;
+    weft_store_set_touched(&choice);
+    assert_in_range(send(4 * LAP, &reused_pair, WEFT_STORE_NONTEMPORAL), 1, LAP / 2);
+}
+
+/* Each call of the collectives has 64 laps of data, and is measured: tries have as many. */
+static void tries_of_long_data_are_rare(void **state)
+{
+    enum { CALLS = 4000, LAPS = 64 };
+    int others = 0;
+    (void)state;
+    for (int call = 0; call < CALLS; call++) {
+        others += choice.way != WEFT_STORE_NONTEMPORAL;
+        weft_store_note(&choice, far_pair.cost[choice.way], LAPS * LAP * BYTES);
+    }
+    assert_in_range(others, 1, CALLS / 20);
+}
+
 static void near_readers_claim_lines_of_a_small_ring(void **state)
 {
     (void)state;
@@ -216,6 +238,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(far_readers_get_data_past_the_caches, open_choice),
         cmocka_unit_test_setup(far_readers_are_seen_at_once, open_choice),
+        cmocka_unit_test_setup(far_writers_are_seen_at_once, open_choice),
+        cmocka_unit_test_setup(tries_of_long_data_are_rare, open_choice),
         cmocka_unit_test_setup(near_readers_claim_lines_of_a_small_ring, open_choice),
         cmocka_unit_test_setup(near_readers_get_cached_data_of_a_large_ring, open_choice),
         cmocka_unit_test_setup(without_need_nothing_else_is_tried, open_choice),
