@@ -163,6 +163,7 @@ static __attribute__((cold)) void note_large_ring(weft_shm_peer_t *peer)
                      WEFT_PATH_STREAM);
     weft_path_forget(wefti_shm.mutual_choice.kinds, WEFT_PATH_SIZES, WEFT_PATH_STREAM);
     weft_path_forget(wefti_shm.short_choice.kinds, WEFT_SHORT_KINDS, WEFT_PATH_STREAM);
+    weft_short_expect_ring(&wefti_shm.short_choice);
 }
 
 /* A packet that is measured, or has claims. */

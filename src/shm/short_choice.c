@@ -9,6 +9,7 @@ enum {
     MESSAGES_TO_SETTLE = 4,
     MESSAGES_TO_SPARE = 12,   /* of a long try */
     MESSAGES_BEFORE_TRY = 96, /* may still come that were sent before it was seen */
+    MESSAGES_TO_READ = 1024,  /* of an exchange through a large ring, before the first such try */
     SAMPLES_TO_LEAD = 8,
     /* A receiver that waits for the message begins to read it within a microsecond. One that is in
      * such a send itself, as where both send first, takes 25. */
@@ -27,6 +28,15 @@ void weft_short_open(weft_short_choice_t *choice)
 void weft_short_expect_reading(weft_short_choice_t *choice)
 {
     weft_path_expect_reading(choice->kinds, WEFT_SHORT_KINDS);
+}
+
+void weft_short_expect_ring(weft_short_choice_t *choice)
+{
+    for (int i = WEFT_SHORT_SIZES; i < WEFT_SHORT_KINDS; i++) {
+        weft_path_kind_t *kind = &choice->kinds[i];
+        if (!kind->expects_reading)
+            kind->next_try = kind->messages + MESSAGES_TO_READ;
+    }
 }
 
 static int messages_a_sample(bool is_exchange)

@@ -139,6 +139,10 @@ void weft_short_note(weft_short_choice_t *choice, weft_short_pair_t *pair,
                      weft_short_shown_t shown[WEFT_SHORT_SIZES],
                      const weft_short_message_t *message);
 
+/** The ring has become a large one, as only between near cores: exchanges, whose tries are long,
+ * try to read later. Not where reading is expected to be faster. */
+void weft_short_expect_ring(weft_short_choice_t *choice);
+
 /** The messages that came last say nothing of the next ones: those that are counted begin anew. */
 void weft_short_restart(weft_short_pair_t *pair);
 

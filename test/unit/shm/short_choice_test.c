@@ -167,6 +167,22 @@ static void an_exchange_counts_all_its_time(void **state)
     assert_in_range(exchange(BURSTS, 9000, 4000, 3000), 16, ALL / 10);
 }
 
+/* A try is 80 messages, so it comes late where the ring is a large one; but it comes. */
+static void an_exchange_keeps_to_a_large_ring(void **state)
+{
+    enum { BURSTS = 1000 / BURST };
+    (void)state;
+    weft_short_expect_ring(&choice);
+    assert_int_equal(exchange(BURSTS, 5000, 4000, 3000), 0);
+    exchange(BURSTS, 5000, 4000, 3000);
+    assert_int_equal(exchange(BURSTS, 5000, 4000, 3000), BURSTS * BURST);
+    open_choice(state);
+    weft_short_expect_reading(&choice);
+    weft_short_expect_ring(&choice);
+    for (int i = WEFT_SHORT_SIZES; i < WEFT_SHORT_KINDS; i++)
+        assert_true(choice.kinds[i].next_try > 1024);
+}
+
 /* And says nothing about messages that go one way. */
 static void exchanges_are_apart(void **state)
 {
@@ -243,6 +259,7 @@ int main(void)
         cmocka_unit_test_setup(a_window_counts_once, open_choice),
         cmocka_unit_test_setup(another_way_comes_late, open_choice),
         cmocka_unit_test_setup(an_exchange_counts_all_its_time, open_choice),
+        cmocka_unit_test_setup(an_exchange_keeps_to_a_large_ring, open_choice),
         cmocka_unit_test_setup(exchanges_are_apart, open_choice),
         cmocka_unit_test_setup(clocks_that_disagree_teach_nothing, open_choice),
         cmocka_unit_test_setup(a_leader_leads_while_it_receives, open_choice),
