@@ -50,11 +50,6 @@ static void refuse_commit(weft_endpoint_t *endpoint, weft_header_t header)
     (void)endpoint, (void)header;
 }
 
-static void ignore_throttle(weft_endpoint_t *endpoint, bool is_on)
-{
-    (void)endpoint, (void)is_on;
-}
-
 static weft_traffic_t lost_traffic = {.name = "lost"};
 
 static const weft_link_ops_t lost_link = {.traffic = &lost_traffic,
@@ -65,7 +60,7 @@ static const weft_link_ops_t lost_link = {.traffic = &lost_traffic,
                                           .flush = weft_no_flush,
                                           .peek = weft_no_peek,
                                           .take = weft_no_take,
-                                          .throttle = ignore_throttle};
+                                          .throttle = weft_no_throttle};
 
 /* Of all processes that were never reached. Nothing is queued for it. */
 static weft_endpoint_t unreached = {

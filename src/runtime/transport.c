@@ -25,6 +25,11 @@ void weft_no_take(weft_endpoint_t *endpoint, size_t bytes)
     (void)bytes;
 }
 
+void weft_no_throttle(weft_endpoint_t *endpoint, bool is_on)
+{
+    (void)endpoint, (void)is_on;
+}
+
 void weft_plain_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes)
 {
     (void)endpoint;

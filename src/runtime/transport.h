@@ -135,6 +135,7 @@ struct weft_link_ops {
 void weft_no_flush(weft_endpoint_t *endpoint);
 bool weft_no_peek(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload);
 void weft_no_take(weft_endpoint_t *endpoint, size_t bytes);
+void weft_no_throttle(weft_endpoint_t *endpoint, bool is_on);
 void weft_plain_store(weft_endpoint_t *endpoint, void *room, const void *from, size_t bytes);
 
 /** Send what is held back for this peer, if anything can be. */

@@ -282,6 +282,7 @@ void weft_wall_touch_rings(weft_wall_t *wall)
         return;
     for (int i = 0; i < wall->size; i++)
         weft_map_pages(wall->members[i].ring, bytes);
+    wall->is_touched = true;
     weft_store_set_touched(&wall->timing.choice);
     wall->undecided = SAMPLES;
 }

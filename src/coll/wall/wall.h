@@ -109,6 +109,7 @@ struct weft_wall {
     weft_ring_loss_t loss;            /* while a part of the ring is in use; */
     int64_t lost_ns;                  /* so far */
     bool is_untouched;                /* the rings of a host's only pair, before much data; */
+    bool is_touched;                  /* all of them, by this member; */
     int undecided;                    /* samples that may have the whole ring used afterwards */
     weft_wall_leader_t leader;
     weft_wall_timing_t timing;

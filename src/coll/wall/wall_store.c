@@ -22,7 +22,7 @@ enum {
     APART_SHIFT = 4,
     APART_KEEN_SHIFT = 1,
     /* For calls of more bytes the whole ring is best, and other ways would hide that. Not between
-     * far cores, where a larger ring is no faster. */
+     * far cores, where it is best past the caches only. */
     CACHED_ABOVE = 128 * 1024,
     TOUCH_FROM = 16 * 1024, /* bytes of a call for which the rings of a pair are touched */
     SLOW_WRITE = 43,        /* ns per KiB: more is lost with a small ring, as in */
@@ -70,12 +70,11 @@ void weft_wall_store_open(weft_wall_t *wall)
 
 void weft_wall_store_renew(weft_wall_t *wall)
 {
-    bool is_touched = wall->timing.choice.is_touched;
     weft_store_open(&wall->timing.choice, store_ways(wall), wall->ring_bytes);
     /* The first lap, of lines that nobody has read, would make data that are simply cached look
      * cheap; and where each call is measured, twice its bytes are counted. */
     wall->timing.choice.settling *= 2;
-    if (is_touched)
+    if (wall->is_touched)
         weft_store_set_touched(&wall->timing.choice);
     if (!lacks_ring(wall) || weft_store_suits_small_rings())
         weft_store_expect_cached(&wall->timing.choice);
@@ -224,8 +223,8 @@ static void decide_on_ring(weft_wall_t *wall)
  * whole ring there, too, if it costs no pages. */
 static bool is_held_up(const weft_wall_t *wall)
 {
-    return (shown_stores(wall) & STORES_FAR) != 0 && lacks_ring(wall) &&
-           wall->timing.choice.is_touched && weft_stamp_bytes(wall->stamp) > CACHED_ABOVE;
+    return (shown_stores(wall) & STORES_FAR) != 0 && lacks_ring(wall) && wall->is_touched &&
+           weft_stamp_bytes(wall->stamp) > CACHED_ABOVE;
 }
 
 void weft_wall_begin_long(weft_wall_t *wall)

@@ -47,11 +47,6 @@ static void fake_commit(weft_endpoint_t *endpoint, weft_header_t header)
     last = header;
 }
 
-static void fake_throttle(weft_endpoint_t *endpoint, bool is_on)
-{
-    (void)endpoint, (void)is_on;
-}
-
 static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .reserve = fake_reserve,
                                           .store = weft_plain_store,
@@ -59,7 +54,7 @@ static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .flush = weft_no_flush,
                                           .peek = weft_no_peek,
                                           .take = weft_no_take,
-                                          .throttle = fake_throttle};
+                                          .throttle = weft_no_throttle};
 
 static bool fake_read(weft_endpoint_t *endpoint, uint64_t address, void *to, size_t bytes)
 {

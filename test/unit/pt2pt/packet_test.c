@@ -129,11 +129,6 @@ static void fake_get(weft_get_t *get)
     get->done(get, is_good);
 }
 
-static void fake_throttle(weft_endpoint_t *endpoint, bool is_on)
-{
-    (void)endpoint, (void)is_on;
-}
-
 static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .reserve = fake_reserve,
                                           .store = weft_plain_store,
@@ -141,7 +136,7 @@ static const weft_link_ops_t fake_link = {.send = fake_send,
                                           .flush = weft_no_flush,
                                           .peek = weft_no_peek,
                                           .take = weft_no_take,
-                                          .throttle = fake_throttle};
+                                          .throttle = weft_no_throttle};
 
 static bool fake_prefers_asking(weft_endpoint_t *endpoint, size_t bytes, bool is_blocking)
 {
