@@ -2,8 +2,9 @@
 /* A short message that is announced and read: what its sender learns of how long it has waited. */
 #include "pt2pt/pt2pt_private.h"
 
+#include "pt2pt/fake_world.h"
+
 #include "object/comm.h"
-#include "runtime/shelf.h"
 #include "base/clock.h"
 #include "base/config.h"
 
@@ -175,16 +176,8 @@ static void test_reader_tells(void **state)
 
 int main(void)
 {
-    static const int local_ranks[RANKS] = {0, 1};
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_wait),
                                        cmocka_unit_test(test_reader_tells)};
-    weft_config_read();
-    weft_world.rank = 0;
-    weft_world.size = weft_world.local_size = RANKS;
-    weft_world.local_ranks = local_ranks;
-    weft_shelves_open(calloc(RANKS, WEFT_SHELF_BYTES), RANKS, 0);
-    if (weft_processes_open(RANKS, 0) != MPI_SUCCESS)
-        return 1;
     for (int i = 0; i < RANKS; i++) {
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
                                          .remote = &fake_remote,
@@ -194,10 +187,8 @@ int main(void)
                                          .eager_max = 512,
                                          .split_max = 8192,
                                          .can_read = true};
-        weft_processes.at[i].endpoint = &endpoints[i];
     }
-    weft_pt2pt_open();
-    if (weft_comm_open() != MPI_SUCCESS)
+    if (!open_fake_world(endpoints, RANKS))
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
  * under way end correctly, nothing is written outside a buffer. */
 #include "pt2pt/pt2pt_private.h"
 
+#include "pt2pt/fake_world.h"
+
 #include "object/comm.h"
 #include "runtime/progress.h"
 #include "runtime/shelf.h"
@@ -538,18 +540,9 @@ static void test_shares(void **unused)
 
 int main(void)
 {
-    static const int local_ranks[RANKS] = {0, 1, 2, 3};
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shares), cmocka_unit_test(test_split),
                                        cmocka_unit_test(test_split_lost),
                                        cmocka_unit_test(test_malformed)};
-    weft_config_read();
-    weft_log_threshold = -1;
-    weft_world.rank = 0;
-    weft_world.size = weft_world.local_size = RANKS;
-    weft_world.local_ranks = local_ranks;
-    weft_shelves_open(calloc(RANKS, WEFT_SHELF_BYTES), RANKS, 0);
-    if (weft_processes_open(RANKS, 0) != MPI_SUCCESS)
-        return 1;
     for (int i = 0; i < RANKS; i++) {
         endpoints[i] = (weft_endpoint_t){.link = &fake_link,
                                          .remote = &fake_remotes[i % 2],
@@ -559,10 +552,9 @@ int main(void)
                                          .eager_max = 512,
                                          .split_max = i == 1 ? 3000 : 0,
                                          .can_get = true};
-        weft_processes.at[i].endpoint = &endpoints[i];
     }
-    weft_pt2pt_open();
-    if (weft_comm_open() != MPI_SUCCESS)
+    if (!open_fake_world(endpoints, RANKS))
         return 1;
+    weft_log_threshold = -1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
