@@ -3,82 +3,15 @@
 #include "launch/mpirun/other_mpi.h"
 
 #include "launch/loop/byte_queue.h"
+#include "launch/mpirun/program_file.h"
 #include "launch/plan/program_search.h"
 
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* A file in memory. */
-typedef struct image {
-    const char *data; /* [bytes] */
-    size_t bytes;
-} image_t;
-
-static bool map_file(const char *path, image_t *out)
-{
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_mapped = fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0;
-    if (is_mapped) {
-        void *data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        *out = (image_t){data, (size_t)status.st_size};
-        is_mapped = data != MAP_FAILED;
-    }
-    if (fd >= 0)
-        close(fd);
-    return is_mapped;
-}
-
-static void unmap(const image_t *image)
-{
-    munmap((void *)image->data, image->bytes);
-}
-
-/* Copy the name of the dynamic loader that an ELF file asks for; false: it asks for none, or is of
- * another word size. */
-static bool read_loader(const image_t *image, char out[PATH_MAX])
-{
-    ElfW(Ehdr) head;
-    ElfW(Phdr) part;
-    if (image->bytes < sizeof(head))
-        return false;
-    memcpy(&head, image->data, sizeof(head));
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(part) ||
-        head.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
-        return false;
-    for (size_t i = 0; i < head.e_phnum; i++) {
-        size_t at = head.e_phoff + i * sizeof(part);
-        if (at > image->bytes - sizeof(part))
-            return false;
-        memcpy(&part, image->data + at, sizeof(part));
-        if (part.p_type != PT_INTERP)
-            continue;
-        if (part.p_filesz == 0 || part.p_filesz > PATH_MAX || part.p_offset > image->bytes ||
-            part.p_filesz > image->bytes - part.p_offset)
-            return false;
-        snprintf(out, PATH_MAX, "%.*s", (int)part.p_filesz, image->data + part.p_offset);
-        return true;
-    }
-    return false;
-}
-
-static bool find_loader(const char *program, char out[PATH_MAX])
-{
-    image_t image;
-    if (!map_file(program, &image))
-        return false;
-    bool is_found = read_loader(&image, out);
-    unmap(&image);
-    return is_found;
-}
 
 /* Start the loader such that it only prints what it would load; its output comes out of *fd_out. */
 static bool start_loader(const char *loader, const char *program, char *const *environment,
@@ -109,13 +42,29 @@ static bool start_loader(const char *loader, const char *program, char *const *e
     return is_started;
 }
 
+/* The loader that can tell more of a program's libraries than the program itself, if there is one.
+ * A program with no libraries but the C run-time's has no MPI, unless LD_PRELOAD brings it. */
+static bool find_loader(const char *program, bool has_preload, char out[PATH_MAX])
+{
+    wl_program_file_t file;
+    if (!wl_program_file_open(program, &file))
+        return false;
+    bool is_found =
+        (has_preload || !wl_program_file_is_plain(&file)) && wl_program_file_loader(&file, out);
+    wl_program_file_close(&file);
+    return is_found;
+}
+
 /* What the loader prints, with a zero at the end. */
-static bool list_libraries(const char *program, char *const *environment, wl_byte_queue_t *out)
+static bool list_libraries(const char *program, const wl_variables_t *environment,
+                           wl_byte_queue_t *out)
 {
     char loader[PATH_MAX];
+    bool has_preload = wl_variables_get(environment, "LD_PRELOAD") != NULL;
     pid_t pid;
     int fd;
-    if (!find_loader(program, loader) || !start_loader(loader, program, environment, &pid, &fd))
+    if (!find_loader(program, has_preload, loader) ||
+        !start_loader(loader, program, environment->entries, &pid, &fd))
         return false;
     char *room;
     ssize_t bytes = 0;
@@ -141,11 +90,11 @@ static bool is_mpi_library(const char *name)
 static bool is_ours(const char *library)
 {
     static const char mark[] = "weft: WEFT_%s is";
-    image_t image;
-    if (!map_file(library, &image))
+    wl_program_file_t file;
+    if (!wl_program_file_open(library, &file))
         return true; /* not known, so no note */
-    bool is_found = memmem(image.data, image.bytes, mark, strlen(mark)) != NULL;
-    unmap(&image);
+    bool is_found = memmem(file.data, file.bytes, mark, strlen(mark)) != NULL;
+    wl_program_file_close(&file);
     return is_found;
 }
 
@@ -190,7 +139,7 @@ bool wl_other_mpi_find(const wl_app_t *app, char library_out[PATH_MAX])
     char program[PATH_MAX];
     wl_byte_queue_t list = {0};
     bool is_found = locate_program(app, program) &&
-                    list_libraries(program, app->environment.entries, &list) &&
+                    list_libraries(program, &app->environment, &list) &&
                     find_in_list(wl_queue_front(&list), library_out);
     wl_queue_release(&list);
     return is_found;

@@ -10,8 +10,8 @@
 
 /**
  * Ask the dynamic loader which libraries an application's program is linked with, in the
- * environment of its ranks. Starts a process and waits some milliseconds for it, so it is meant for
- * a job that has ended.
+ * environment of its ranks. Unless the program itself tells that none of them can be, starts a
+ * process and waits some milliseconds for it, so it is meant for a job that has ended.
  * library_out  path of the first MPI library among them that is not Weft's
  * returns      false: there is none, or the program is not dynamically linked, or is not on this
  *              host
