@@ -42,16 +42,16 @@
 enum {
     WEFT_SLOTS = 64,
     WEFT_SLOT_PAYLOAD = 48,
-    WEFT_SLOT_BYTES = 1 << 20, /* the bytes of a packet are below that; marks lie above them */
+    WEFT_SLOT_BYTES = 1 << 19, /* the bytes of a packet are below that; marks lie above them */
     WEFT_SLOT_KINDS = 1 << 7,  /* the kinds of packets are below that */
     WEFT_CREDIT_SHARE = 4, /* of a ring, which the receiver takes at most before it tells of it */
     WEFT_BATON_BYTES = 16384 + 128,
     WEFT_BATON_PAYLOAD = WEFT_BATON_BYTES - 64 + WEFT_SLOT_PAYLOAD,
     WEFT_BATON_SHORT_BYTES = 2048, /* of it that are good for any two cores, */
     WEFT_BATON_SHORT = WEFT_BATON_SHORT_BYTES - 64 + WEFT_SLOT_PAYLOAD, /* for such payloads */
-    WEFT_BATON_TAKEN_SHIFT = 15, /* in its first word: packets taken:5 | bytes:15 */
+    WEFT_BATON_TAKEN_SHIFT = 15, /* in its first word: packets taken:4 | bytes:15 */
     WEFT_BATON_BYTES_MASK = (1 << WEFT_BATON_TAKEN_SHIFT) - 1,
-    WEFT_BATON_TAKEN_MASK = (1 << 5) - 1,
+    WEFT_BATON_TAKEN_MASK = (1 << 4) - 1,
     WEFT_BATON_KEPT = 64, /* packets for which it is not used where both send at once */
     WEFT_BATON_LONG = 64, /* of so many longer ones the last one goes another way, to be measured */
 };
@@ -62,7 +62,7 @@ _Static_assert((int)WEFT_BATON_PAYLOAD <= (int)WEFT_BATON_BYTES_MASK, "there are
 static const uint32_t WEFT_SLOT_SIDE = 1u << 31;
 
 typedef struct weft_slot {
-    _Alignas(64) _Atomic uint64_t first; /* number:32 | side:1 | kind:7 | marks:4 | bytes:20 */
+    _Alignas(64) _Atomic uint64_t first; /* number:32 | side:1 | kind:7 | marks:5 | bytes:19 */
     uint64_t second;                     /* tag:32 | context:32, as the end of a weft_header_t */
     char payload[WEFT_SLOT_PAYLOAD];
 } weft_slot_t;

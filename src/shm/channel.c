@@ -4,6 +4,12 @@
 #include "base/log.h"
 #include "base/pages.h"
 
+enum {
+    CELL_FAR_BYTES = 16384 + 64, /* of a packet in a cell between far cores */
+    CELLS_NEAR = 256,            /* packets in cells until one is measured, */
+    CELLS_FAR = 8,               /* and where the cores are far, or it is not known */
+};
+
 static void expect_cached(weft_channel_out_t *out)
 {
     for (int i = 0; i < WEFT_STORE_SIZES; i++)
@@ -39,27 +45,85 @@ size_t weft_channel_loses_from(void)
     return weft_store_suits_small_rings() ? WEFT_STORE_LONGER : WEFT_LONG_PACKET;
 }
 
+/* ---- the long baton ---- */
+
+/* Long payloads go in the baton, too, between near cores: not where a line takes long, and comes
+ * faster through memory. */
+static bool suits_long_baton(const weft_channel_out_t *out)
+{
+    bool is_near = false;
+    for (int i = 0; i < WEFT_STORE_LONGEST; i++)
+        is_near |= weft_store_is_near(&out->stores[i]);
+    return is_near;
+}
+
+static void allow_long_baton(weft_channel_out_t *out)
+{
+    weft_slots_allow(out->slots, suits_long_baton(out) ? out->slots->baton_room : WEFT_BATON_SHORT);
+}
+
+/* ---- cells ---- */
+
+/* The longest packets are parts of streams, which between far cores go past the caches. */
+static void limit_cells(weft_channel_out_t *out)
+{
+    bool is_learnt = out->stores[0].ways != 0; /* else WEFT_STORES says how all data are stored */
+    out->cell_most = !is_learnt ? 0 : out->is_near ? WEFT_CELL_BYTES : CELL_FAR_BYTES;
+}
+
+/* Only what goes through the ring shows where the cores are, so now and then a packet does, and is
+ * measured: more often while they are not known to be near, and after a run of the baton. */
+void *weft_channel_reserve_cell(weft_channel_out_t *out, size_t bytes)
+{
+    weft_store_choice_t *choice = weft_channel_choice(out, bytes);
+    bool is_after_run = out->slots->baton_most == WEFT_BATON_SHORT && suits_long_baton(out);
+    if (choice->ways != 0 && (is_after_run || --out->cells_left <= 0)) {
+        out->cells_left = out->is_near ? CELLS_NEAR : CELLS_FAR;
+        choice->left = 1;
+        return NULL;
+    }
+    out->is_in_cell = true;
+    out->reserved_units = 0;
+    out->reserved_ns = 0;
+    return weft_cells_at(out->cells, weft_cells_next(out->cells));
+}
+
+static uint32_t pass_cell(weft_channel_out_t *out)
+{
+    weft_slots_free(out->slots)->payload[0] = (char)weft_cells_next(out->cells);
+    weft_cells_pass(out->cells);
+    out->is_in_cell = false;
+    return WEFT_IN_CELL;
+}
+
+/* ---- the two sides ---- */
+
 void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
-                           weft_slots_t *slots, bool *is_throttled)
+                           weft_slots_t *slots, weft_cells_t *cells, bool *is_throttled)
 {
     *out = (weft_channel_out_t){.channel = *channel,
                                 .slots = slots,
+                                .cells = cells,
                                 .units_limit = channel->units,
                                 .loss = {.from = weft_channel_loses_from()},
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,
                                 .is_throttled = is_throttled};
     open_stores(out);
     out->is_near = weft_store_is_near(&out->stores[0]); /* where nothing is learnt */
+    out->cells_left = CELLS_FAR;
+    limit_cells(out);
 }
 
-void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel, weft_slots_t *slots)
+void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel, weft_slots_t *slots,
+                          weft_cells_t *cells)
 {
     slots->heeds = WEFT_MARKS;
-    *in = (weft_channel_in_t){.channel = *channel, .slots = slots};
+    *in = (weft_channel_in_t){.channel = *channel, .slots = slots, .cells = cells};
 }
 
 void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
 {
+    in->is_in_cell = (marks & WEFT_IN_CELL) != 0;
     in->is_claimed = (marks & WEFT_CLAIMED) != 0;
     in->is_measured = (marks & WEFT_MEASURED) != 0;
     in->is_slow = (marks & WEFT_RING_SLOW) != 0;
@@ -67,7 +131,7 @@ void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
         return;
     weft_map_pages(in->channel.large, (size_t)in->channel.large_units * WEFT_DATA_UNIT);
     use_large(&in->channel);
-    in->slots->heeds = WEFT_MEASURED | WEFT_CLAIMED;
+    in->slots->heeds = WEFT_MEASURED | WEFT_CLAIMED | WEFT_IN_CELL;
 }
 
 static void send_through_large(weft_channel_out_t *out)
@@ -156,14 +220,6 @@ void weft_channel_refresh(weft_channel_out_t *out)
 
 /* ---- how data are stored ---- */
 
-/* Long payloads go in the baton, too, between near cores: not where a line takes long, and comes
- * faster through memory. */
-static void allow_long_baton(weft_channel_out_t *out)
-{
-    bool is_near = weft_store_is_near(&out->stores[0]);
-    weft_slots_allow(out->slots, is_near ? out->slots->baton_room : WEFT_BATON_SHORT);
-}
-
 /* Has the receiver shown what reading the packet took that was measured last? */
 static bool take_cost(weft_channel_out_t *out)
 {
@@ -173,8 +229,10 @@ static bool take_cost(weft_channel_out_t *out)
     if (shown >> 16 != (out->measured & 0xffff))
         return false;
     weft_store_cost_t cost = {out->write_cost, (float)(shown & 0xffff)};
-    if (choice->way == WEFT_STORE_CACHED && choice->settling == 0)
+    if (choice->way == WEFT_STORE_CACHED && choice->settling == 0) {
         out->is_near = !weft_store_is_far(cost);
+        limit_cells(out);
+    }
     weft_store_note(choice, cost, (size_t)(out->units_sent - *units_at) * WEFT_DATA_UNIT);
     *units_at = out->units_sent;
     out->measures = NULL;
@@ -206,7 +264,9 @@ static __attribute__((noinline)) void store_sample(weft_channel_out_t *out, void
 void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, size_t bytes)
 {
     weft_store_choice_t *choice = weft_channel_choice(out, bytes);
-    if (weft_store_is_sample(choice))
+    if (out->is_in_cell)
+        weft_copy_write(to, from, bytes);
+    else if (weft_store_is_sample(choice))
         store_sample(out, to, from, bytes);
     else
         weft_store_copy(choice->way, to, from, bytes);
@@ -215,8 +275,10 @@ void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, siz
 uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes)
 {
     uint32_t marks = out->sample_mark, lines = weft_channel_units(bytes);
-    out->sample_mark = 0;
     allow_long_baton(out);
+    if (out->is_in_cell)
+        return pass_cell(out);
+    out->sample_mark = 0;
     if (weft_channel_choice(out, bytes)->way != WEFT_STORE_CLAIMED)
         return marks;
     uint32_t at = (out->units_sent + out->reserved_units - lines) & (out->channel.units - 1);

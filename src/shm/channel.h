@@ -6,6 +6,7 @@
  *   slots  | 64 packets, with the payloads of up to 48 bytes (runtime/slots.h)
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, about twice a core's own cache
+ *   cells  | payloads that go back and forth, or both ways at once (shm/cells.h)
  *   claims | a byte for each unit of data, and of large (base/claims.h)
  *   credit | slots taken | units taken | throttled | mutual | asks | read cost | lost ns |
  *            by the receiver
@@ -33,6 +34,7 @@
 #include "base/claims.h"
 #include "base/clock.h"
 #include "base/copy.h"
+#include "shm/cells.h"
 #include "shm/mutual_path.h"
 #include "runtime/ring_loss.h"
 #include "runtime/store_choice.h"
@@ -53,7 +55,8 @@ enum {
     WEFT_RING_SLOW = 1 << 22, /* of one before that, from a sender that finds its ring slow */
     WEFT_MEASURED = 1 << 21,  /* of one whose reading is to be measured (weft_channel_store) */
     WEFT_CLAIMED = 1 << 20,   /* of one whose lines the receiver claims (weft_channel_claim) */
-    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW | WEFT_MEASURED | WEFT_CLAIMED,
+    WEFT_IN_CELL = 1 << 19,   /* of one whose payload lies in a cell, which its slot names */
+    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW | WEFT_MEASURED | WEFT_CLAIMED | WEFT_IN_CELL,
 };
 
 /** Sizes of long payloads have choices of their own. The longest are parts of large messages, for
@@ -74,7 +77,7 @@ typedef struct weft_credit {
 
 _Static_assert((int)WEFT_BATON_SHORT < (int)WEFT_STORE_LONG,
                "what is measured, or stored as is best for the reader, goes through the ring");
-_Static_assert((int)WEFT_CLAIMED >= (int)WEFT_SLOT_BYTES, "marks lie above the bytes");
+_Static_assert((int)WEFT_IN_CELL >= (int)WEFT_SLOT_BYTES, "marks lie above the bytes");
 _Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");
 
 /** The shared memory of a channel, and its size. */
@@ -93,6 +96,10 @@ typedef struct weft_channel_out {
     weft_channel_t channel;
     weft_slots_t *slots; /* their mark is WEFT_IN_LARGE, WEFT_RING_SLOW or 0 */
     uint32_t units_sent, units_limit;
+    weft_cells_t *cells;     /* that this rank shares with the peer */
+    size_t cell_most;        /* bytes of a packet that may go in one, */
+    int cells_left;          /* and packets that may, until one goes in the ring all the same */
+    bool is_in_cell;         /* what was reserved */
     uint32_t reserved_units; /* by reserve, skipped units included */
     weft_ring_loss_t loss;   /* of this side, while there is the small ring alone; */
     int64_t lost_ns;         /* so far */
@@ -115,11 +122,13 @@ typedef struct weft_channel_out {
 typedef struct weft_channel_in {
     weft_channel_t channel;
     weft_slots_t *slots;
+    weft_cells_t *cells;              /* that this rank shares with the peer */
     const weft_slot_t *slot;          /* of the packet that was peeked at */
     uint32_t units_taken, units_told; /* as of slots: what the credit line says */
     uint32_t measured;                /* packets so far */
     bool is_measured;                 /* the packet that was peeked at; */
-    bool is_claimed;                  /* it has claims */
+    bool is_claimed;                  /* it has claims, */
+    bool is_in_cell;                  /* or lies in a cell */
     bool is_slow;                     /* the sender finds the small ring slow */
 } weft_channel_in_t;
 
@@ -129,23 +138,15 @@ typedef struct weft_channel_in {
  * large one. */
 size_t weft_channel_loses_from(void);
 
-/** `slots`, which are open, and `is_throttled` are the endpoint's. */
+/** `slots` and `is_throttled` are the endpoint's, `cells` the peer's; both are open. */
 void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channel,
-                           weft_slots_t *slots, bool *is_throttled);
-void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel,
-                          weft_slots_t *slots);
+                           weft_slots_t *slots, weft_cells_t *cells, bool *is_throttled);
+void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel, weft_slots_t *slots,
+                          weft_cells_t *cells);
 
 /** Touch the pages of the large ring now, if there is one and memory for it, and send through it
  * from the next packet on. Not between reserve and publish. */
 void weft_channel_take_large(weft_channel_out_t *out);
-
-/** After a packet of so many bytes: is it time for that? Parts of large messages do not wait for
- * the answer whether the cores are near. */
-static inline bool weft_channel_lacks_large(weft_channel_out_t *out, size_t bytes)
-{
-    return __builtin_expect(out->wants_large > 0, 0) && bytes >= WEFT_STORE_LONGER &&
-           (out->is_near || bytes >= WEFT_STORE_LONGEST_FROM) && --out->wants_large == 0;
-}
 
 static inline uint32_t weft_channel_units(size_t bytes)
 {
@@ -174,6 +175,24 @@ static inline weft_store_choice_t *weft_channel_choice(weft_channel_out_t *out, 
     return &out->stores[(bytes >= WEFT_STORE_LONGER) + (bytes >= WEFT_STORE_LONGEST_FROM)];
 }
 
+/** Is a packet of `bytes` bytes to go in a cell? */
+static inline bool weft_channel_suits_cell(const weft_channel_out_t *out, size_t bytes)
+{
+    return bytes >= WEFT_STORE_LONG && bytes <= out->cell_most && out->cells->count > 0;
+}
+
+/** After a packet of so many bytes: is it time for that? Not as long as there are cells. Parts of
+ * large messages do not wait for the answer whether the cores are near. */
+static inline bool weft_channel_lacks_large(weft_channel_out_t *out, size_t bytes)
+{
+    return __builtin_expect(out->wants_large > 0, 0) && bytes >= WEFT_STORE_LONGER &&
+           !weft_channel_suits_cell(out, bytes) &&
+           (out->is_near || bytes >= WEFT_STORE_LONGEST_FROM) && --out->wants_large == 0;
+}
+
+/** A cell for such a packet; NULL: this one goes in the ring, to be measured. */
+void *weft_channel_reserve_cell(weft_channel_out_t *out, size_t bytes);
+
 /** Room for a payload; NULL: none. To be followed by weft_channel_publish. */
 static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
 {
@@ -186,6 +205,11 @@ static inline void *weft_channel_reserve(weft_channel_out_t *out, size_t bytes)
     if (bytes <= WEFT_SLOT_PAYLOAD) {
         out->reserved_units = 0;
         return weft_slots_free(slots)->payload;
+    }
+    if (weft_channel_suits_cell(out, bytes)) {
+        void *cell = weft_channel_reserve_cell(out, bytes);
+        if (cell != NULL)
+            return cell;
     }
     uint32_t units = weft_channel_units(bytes);
     uint32_t skip = weft_channel_skip(&out->channel, out->units_sent, units);
@@ -235,6 +259,12 @@ static inline void weft_channel_publish(weft_channel_out_t *out, weft_header_t h
     weft_slots_show(out->slots, weft_slots_free(out->slots), header, out->slots->mark);
 }
 
+/** Which cell the payload of this slot's packet lies in. */
+static inline unsigned weft_channel_cell(const weft_slot_t *slot)
+{
+    return (unsigned char)slot->payload[0];
+}
+
 /** The next packet, if there is one: its header and where its payload lies. */
 static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *header,
                                      const void **payload)
@@ -248,12 +278,16 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     *payload = slot->payload;
     if (__builtin_expect((first & in->slots->heeds) != 0, 0))
         weft_channel_heed(in, (uint32_t)first & WEFT_MARKS);
-    if (!weft_slots_hold(in->slots, slot, header->bytes)) {
-        uint32_t skip =
-            weft_channel_skip(&in->channel, in->units_taken, weft_channel_units(header->bytes));
-        uint32_t at = (in->units_taken + skip) & (in->channel.units - 1);
-        *payload = in->channel.data + (size_t)at * WEFT_DATA_UNIT;
+    if (weft_slots_hold(in->slots, slot, header->bytes))
+        return true;
+    if (in->is_in_cell) {
+        *payload = weft_cells_at(in->cells, weft_channel_cell(slot));
+        return true;
     }
+    uint32_t skip =
+        weft_channel_skip(&in->channel, in->units_taken, weft_channel_units(header->bytes));
+    uint32_t at = (in->units_taken + skip) & (in->channel.units - 1);
+    *payload = in->channel.data + (size_t)at * WEFT_DATA_UNIT;
     return true;
 }
 
@@ -265,7 +299,10 @@ static inline bool weft_channel_take(weft_channel_in_t *in, size_t bytes)
     weft_slots_t *slots = in->slots;
     bool must_tell = weft_slots_must_tell(slots);
     weft_slots_take(slots, in->slot, bytes);
-    if (!weft_slots_hold(slots, in->slot, bytes)) {
+    if (in->is_in_cell) {
+        weft_cells_take(in->cells, weft_channel_cell(in->slot));
+        in->is_in_cell = false;
+    } else if (!weft_slots_hold(slots, in->slot, bytes)) {
         uint32_t units = weft_channel_units(bytes);
         in->units_taken += units + weft_channel_skip(&in->channel, in->units_taken, units);
     }

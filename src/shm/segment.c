@@ -7,6 +7,7 @@
 #include "runtime/wall_place.h"
 #include "base/config.h"
 #include "base/fail.h"
+#include "base/least.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -26,6 +27,7 @@ enum {
     DATA_BYTES_MIN = 4096,
     DATA_BYTES_MAX = 256 * 1024,
     DATA_BYTES_CROWDED = 64 * 1024,
+    CELLS_MIN = 4,                /* of a pair, with fewer most packets would not find one */
     LARGE_BYTES_MIN = 512 * 1024, /* smaller ones are no faster than the others */
     LARGE_BYTES_MAX = 4 * 1024 * 1024,
     PATH_BYTES = 320,
@@ -139,6 +141,11 @@ static size_t vci_bytes(int ranks, size_t data_bytes)
     return data_bytes == 0 ? 0 : vci_layout(0, ranks, data_bytes, WEFT_BATON_SHORT_BYTES).end;
 }
 
+static size_t cells_offset(int ranks, size_t vcis_begin, size_t vci_data_bytes)
+{
+    return round_up(vcis_begin + (WEFT_VCIS - 1) * vci_bytes(ranks, vci_data_bytes), PAGE);
+}
+
 /* The largest power of two up to `most` with which a ring for each pair fits into `bytes`; not less
  * than DATA_BYTES_MIN. */
 static size_t ring_bytes_for(int ranks, size_t bytes, size_t most)
@@ -193,17 +200,26 @@ static size_t vci_data_bytes_for(int ranks)
     return ring_bytes_for(ranks, share, data_bytes_for(ranks));
 }
 
-/* Large rings, boards, walls, shelves and VCIs are sparse: only in a memfd does a page of them that
- * is not touched cost nothing. */
+/* An even number, since each of the two ranks begins with half of them. */
+static int cells_for(int ranks)
+{
+    size_t share = weft_config.SHM_BYTES / 4 / baton_index((size_t)ranks, 0);
+    size_t cells = weft_least(share / WEFT_CELL_BYTES, WEFT_CELLS_MOST);
+    return cells < CELLS_MIN ? 0 : (int)cells & ~1;
+}
+
+/* Large rings, boards, walls, shelves, VCIs and cells are sparse: only in a memfd does a page of
+ * them that is not touched cost nothing. */
 static int make_memfd(int ranks, size_t *data_bytes, invitation_t *out)
 {
     int fd = memfd_create("weft", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
     *data_bytes = data_bytes_for(ranks);
-    out->bytes =
-        vcis_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks)) +
-        (WEFT_VCIS - 1) * vci_bytes(ranks, vci_data_bytes_for(ranks));
+    size_t vcis =
+        vcis_offset(ranks, *data_bytes, large_bytes_for(ranks), wall_ring_bytes_for(ranks));
+    out->bytes = cells_offset(ranks, vcis, vci_data_bytes_for(ranks)) +
+                 baton_index((size_t)ranks, 0) * (size_t)cells_for(ranks) * WEFT_CELL_BYTES;
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)out->bytes) != 0) {
         close(fd);
         return -1;
@@ -270,6 +286,7 @@ static int invite_others(const weft_world_t *world, int fd, size_t data_bytes,
         invitation->has_name ? 0 : (uint32_t)wall_ring_bytes_for(world->local_size);
     out->header->vci_data_bytes =
         invitation->has_name ? 0 : (uint32_t)vci_data_bytes_for(world->local_size);
+    out->header->cells = invitation->has_name ? 0 : (uint32_t)cells_for(world->local_size);
     err = world->wireup->put(key, invitation, sizeof(*invitation));
     if (err == MPI_SUCCESS)
         err = world->wireup->fence();
@@ -452,6 +469,18 @@ weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int vci, int
                                .from = slots + (own * ranks + other) * WEFT_SLOTS,
                                .baton = (weft_slot_t *)(void *)baton,
                                .baton_room = weft_baton_room(its.baton_bytes)};
+}
+
+void weft_segment_cells(const weft_segment_t *segment, int rank, int peer, weft_cells_t *out)
+{
+    const weft_segment_header_t *header = segment->header;
+    size_t vcis = vcis_offset(segment->ranks, header->data_bytes, header->large_bytes,
+                              header->wall_ring_bytes);
+    size_t offset = cells_offset(segment->ranks, vcis, header->vci_data_bytes),
+           bytes = (size_t)header->cells * WEFT_CELL_BYTES;
+    char *memory =
+        (char *)segment->header + offset + baton_index((size_t)rank, (size_t)peer) * bytes;
+    weft_cells_open(out, memory, (int)header->cells, rank > peer);
 }
 
 static void add_large_ring(const weft_segment_t *segment, size_t pair, weft_channel_t *channel)

@@ -3,13 +3,13 @@
  * The memory that the ranks of one host share: one segment a job and host, made by its lowest rank.
  *
  *   | header | rank blocks [n] | copy jobs | VCI 0 | large rings | boards | walls | shelves
- *   | VCI 1 | VCI 2 ...
+ *   | VCI 1 | VCI 2 ... | cells
  *   a VCI: | credits | slots | data | batons
  *
- * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender], and there is a
- * baton for each pair. Large rings, the boards of runtime/meeting.h, the walls of
- * runtime/wall_place.h, the shelves of runtime/shelf.h and all VCIs but the first (runtime/vci.h)
- * exist in a memfd only.
+ * Credits, copy jobs, slots, data and large rings are arrays [receiver][sender], and there are a
+ * baton and the cells of shm/cells.h for each pair. Large rings, cells, the boards of
+ * runtime/meeting.h, the walls of runtime/wall_place.h, the shelves of runtime/shelf.h and all VCIs
+ * but the first (runtime/vci.h) exist in a memfd only.
  *
  * The segment is sparse: a page costs memory only when a pair of ranks uses it. By default it is a
  * memfd that the others open through /proc, so the size of /dev/shm does not matter and no name can
@@ -24,6 +24,7 @@
 #include "runtime/vci.h"
 #include "runtime/progress.h"
 #include "runtime/world.h"
+#include "shm/cells.h"
 #include "shm/channel.h"
 #include "shm/shared_copy.h"
 #include "base/cpu.h"
@@ -39,6 +40,7 @@ typedef struct weft_segment_header {
     uint32_t baton_bytes;       /* of each baton */
     uint32_t wall_ring_bytes;   /* of each ring of a wall; 0: there are no walls */
     uint32_t vci_data_bytes;    /* of each data ring of another VCI; 0: there are none */
+    uint32_t cells;             /* of each pair of ranks; even; 0: there are none */
     atomic_uint attached;       /* ranks that have the segment */
     atomic_uint noted;          /* weft_world.noted */
     atomic_uint senders_fence;  /* weft_world.senders_fence */
@@ -92,6 +94,8 @@ weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int vci, int
 /** VCI 0 alone has a large ring. */
 weft_channel_t weft_segment_channel(const weft_segment_t *segment, int vci, int receiver,
                                     int sender);
+/** The cells that `rank` shares with `peer`, as they are before the first packet. */
+void weft_segment_cells(const weft_segment_t *segment, int rank, int peer, weft_cells_t *out);
 /** Memory of weft_boards_bytes(), zeros at first; NULL: the segment has none. */
 void *weft_segment_boards(const weft_segment_t *segment);
 /** The memory of walls, weft_walls_bytes(), zeros at first; NULL: the segment has none. */

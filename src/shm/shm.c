@@ -201,7 +201,8 @@ static inline int drain_channel(weft_shm_peer_t *peer)
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
         if (__builtin_expect(header.bytes >= WEFT_STORE_LONG, 0))
             expect_answer(peer);
-        bool is_of_loss = weft_ring_loss_is_sample(&peer->loss, header.bytes) && !peer->is_enlarged;
+        bool is_of_loss = !peer->in.is_in_cell && !peer->is_enlarged &&
+                          weft_ring_loss_is_sample(&peer->loss, header.bytes);
         if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
             sink_marked(peer, header, payload, is_of_loss);
         else
@@ -330,9 +331,12 @@ static void open_channels(weft_shm_peer_t *peer, int local_rank)
     weft_slots_open(&endpoint->slots, weft_segment_slots(segment, vci, own, local_rank),
                     own > local_rank, &peer->block->doorbell, vci);
     weft_channel_t out = weft_segment_channel(segment, vci, local_rank, own);
-    weft_channel_out_init(&peer->out, &out, &endpoint->slots, &endpoint->is_throttled);
+    if (vci == 0)
+        weft_segment_cells(segment, own, local_rank, &peer->cells);
+    weft_channel_out_init(&peer->out, &out, &endpoint->slots, &peer->cells,
+                          &endpoint->is_throttled);
     weft_channel_t in = weft_segment_channel(segment, vci, own, local_rank);
-    weft_channel_in_init(&peer->in, &in, &endpoint->slots);
+    weft_channel_in_init(&peer->in, &in, &endpoint->slots, &peer->cells);
 }
 
 /* Where ranks take turns on cores, and messages of more than 16 KiB are read, rings have short ones

@@ -13,6 +13,7 @@
 /* A peer: the endpoint that sends to it and the channel that comes from it. */
 typedef struct weft_shm_peer {
     weft_endpoint_t endpoint; /* first: endpoint pointers are peer pointers */
+    weft_cells_t cells;
     weft_channel_out_t out;
     bool is_contacted; /* it knows that we send */
     int process;

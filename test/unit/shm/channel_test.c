@@ -17,6 +17,9 @@ enum {
     SLICE_BYTES = WEFT_SLICE_UNITS * WEFT_DATA_UNIT,
     PAGE = 4096,
     PACKET_MAX = DATA_BYTES / WEFT_CREDIT_SHARE,
+    CELLS = 8,
+    CELL_PACKET = WEFT_STORE_LONG, /* bytes of one that goes in a cell, of */
+    CELL_ROUND = 8,                /* so many of which one goes in the ring */
 };
 
 static _Alignas(64) weft_slot_t ring[WEFT_SLOTS];
@@ -25,6 +28,8 @@ static weft_credit_t credit;
 static _Alignas(64) char data[DATA_BYTES];
 static _Alignas(PAGE) char large[LARGE_BYTES];
 static char claims[DATA_BYTES / WEFT_DATA_UNIT], large_claims[LARGE_BYTES / WEFT_DATA_UNIT];
+static char cells[CELLS * WEFT_CELL_BYTES];
+static weft_cells_t sender_cells, receiver_cells;
 static bool is_throttled;
 static weft_channel_out_t out;
 static weft_channel_in_t in;
@@ -58,11 +63,20 @@ static void open_channel(uint32_t packets)
         &receiver,
         (weft_slots_pair_t){.from = ring, .baton = &baton.slot, .baton_room = WEFT_BATON_PAYLOAD},
         true, NULL, 0);
-    weft_channel_out_init(&out, &channel, &sender, &is_throttled);
-    weft_channel_in_init(&in, &channel, &receiver);
+    weft_cells_open(&sender_cells, NULL, 0, false);
+    weft_cells_open(&receiver_cells, NULL, 0, true);
+    weft_channel_out_init(&out, &channel, &sender, &sender_cells, &is_throttled);
+    weft_channel_in_init(&in, &channel, &receiver, &receiver_cells);
     sender.sent = receiver.taken = receiver.told = packets;
     sender.limit = packets + WEFT_SLOTS;
     credit.slots = packets;
+}
+
+static void open_with_cells(void)
+{
+    open_channel(0);
+    weft_cells_open(&sender_cells, cells, CELLS, false);
+    weft_cells_open(&receiver_cells, cells, CELLS, true);
 }
 
 static bool send(uint32_t number, size_t bytes)
@@ -326,6 +340,95 @@ static void test_long_baton(void **state)
     assert_int_equal(baton_after(NEAR), WEFT_BATON_PAYLOAD);
 }
 
+/* Send a packet that is long enough for a cell; its first marks. */
+static uint32_t send_long(unsigned char value)
+{
+    static char payload[CELL_PACKET];
+    memset(payload, value, sizeof(payload));
+    char *to = weft_channel_reserve(&out, CELL_PACKET);
+    assert_non_null(to);
+    weft_channel_store(&out, to, payload, CELL_PACKET);
+    uint32_t marks = weft_channel_finish(&out, CELL_PACKET);
+    sender.mark |= marks;
+    weft_channel_publish(&out, weft_header(1, CELL_PACKET, 2, 3));
+    sender.mark &= ~marks;
+    return marks;
+}
+
+/* Receive it; where it lay. */
+static const char *receive_long(unsigned char value)
+{
+    weft_header_t header;
+    const void *payload, *again;
+    assert_true(weft_channel_peek(&in, &header, &payload));
+    assert_true(weft_channel_peek(&in, &header, &again)); /* as who leaves it to another does */
+    assert_ptr_equal(payload, again);
+    assert_int_equal(header.bytes, CELL_PACKET);
+    for (int i = 0; i < CELL_PACKET; i++)
+        assert_int_equal(((const unsigned char *)payload)[i], value);
+    weft_channel_take(&in, header.bytes);
+    return payload;
+}
+
+static bool is_cell(const char *payload)
+{
+    return payload >= cells && payload < cells + sizeof(cells);
+}
+
+/* Each cell is sent once, then packets go in the ring; the receiver owns all cells. */
+static void test_cells_pass(void **state)
+{
+    (void)state;
+    open_with_cells();
+    int in_cells = 0;
+    for (int i = 0; i < CELL_ROUND; i++) {
+        bool is_marked = (send_long((unsigned char)i) & WEFT_IN_CELL) != 0;
+        const char *payload = receive_long((unsigned char)i);
+        assert_int_equal(is_cell(payload), is_marked);
+        in_cells += is_marked;
+    }
+    assert_int_equal(in_cells, CELLS / 2);
+    assert_int_equal(sender_cells.count, 0);
+    assert_int_equal(receiver_cells.count, CELLS);
+    assert_false(is_cell((send_long(9), receive_long(9))));
+}
+
+/* While there are cells, one packet in some goes in the ring, so that it shows where the cores are;
+ * those that lie in cells take none of the ring's room. */
+static void test_cells_in_turns(void **state)
+{
+    (void)state;
+    open_with_cells();
+    int in_ring = 0;
+    for (int i = 0; i < 4 * CELL_ROUND; i++) {
+        uint32_t units = out.units_sent;
+        bool is_marked = (send_long((unsigned char)i) & WEFT_IN_CELL) != 0;
+        const char *payload = receive_long((unsigned char)i);
+        assert_int_equal(out.units_sent == units, is_marked);
+        in_ring += !is_marked;
+        if (is_marked) { /* the answer brings the cell back */
+            unsigned cell = weft_cells_next(&receiver_cells);
+            assert_ptr_equal(weft_cells_at(&receiver_cells, cell), payload);
+            weft_cells_pass(&receiver_cells);
+            weft_cells_take(&sender_cells, cell);
+        }
+    }
+    assert_int_equal(in_ring, 4);
+    assert_int_equal(sender_cells.count, CELLS / 2);
+}
+
+/* Where WEFT_STORES says how data are stored, all go in the ring. */
+static void test_no_cells(void **state)
+{
+    (void)state;
+    open_with_cells();
+    weft_channel_t channel = out.channel;
+    weft_config.STORES = "cached";
+    weft_channel_out_init(&out, &channel, &sender, &sender_cells, &is_throttled);
+    assert_int_equal(send_long(1) & WEFT_IN_CELL, 0);
+    assert_false(is_cell(receive_long(1)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +437,8 @@ int main(void)
         cmocka_unit_test(test_slow_sender), cmocka_unit_test(test_no_large_ring),
         cmocka_unit_test(test_full),        cmocka_unit_test(test_claims),
         cmocka_unit_test(test_long_baton),  cmocka_unit_test(test_large_ring_taken),
+        cmocka_unit_test(test_cells_pass),  cmocka_unit_test(test_cells_in_turns),
+        cmocka_unit_test(test_no_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,21 @@ static void add_slots(const weft_segment_t *segment, int vci, int rank, int peer
         add_place(own.baton, vci == 0 ? WEFT_BATON_BYTES : WEFT_BATON_SHORT_BYTES);
 }
 
+/* Both ranks of a pair see the same cells. */
+static void add_cells(const weft_segment_t *segment, int rank, int peer)
+{
+    weft_cells_t own, other;
+    weft_segment_cells(segment, rank, peer, &own);
+    weft_segment_cells(segment, peer, rank, &other);
+    assert_ptr_equal(own.memory, other.memory);
+    assert_int_equal(own.count, segment->header->cells / 2);
+    assert_int_equal(own.count, other.count);
+    if (rank < peer) {
+        assert_int_not_equal(weft_cells_next(&own), weft_cells_next(&other));
+        add_place(own.memory, segment->header->cells * WEFT_CELL_BYTES);
+    }
+}
+
 static int compare_places(const void *left, const void *right)
 {
     const place_t *one = left, *other = right;
@@ -140,7 +155,8 @@ static void nothing_overlaps(void **unused)
                                                           .large_bytes = 1 << 20,
                                                           .baton_bytes = WEFT_BATON_BYTES,
                                                           .wall_ring_bytes = 65536,
-                                                          .vci_data_bytes = 8192};
+                                                          .vci_data_bytes = 8192,
+                                                          .cells = 4};
     weft_segment_t segment = {.header = &header, .ranks = RANKS};
     for (int vci = 0; vci < WEFT_VCIS; vci++) {
         for (int pair = 0; pair < RANKS * RANKS; pair++) {
@@ -148,6 +164,8 @@ static void nothing_overlaps(void **unused)
             add_slots(&segment, vci, pair / RANKS, pair % RANKS);
         }
     }
+    for (int pair = 0; pair < RANKS * RANKS; pair++)
+        add_cells(&segment, pair / RANKS, pair % RANKS);
     add_place(weft_segment_walls(&segment), weft_walls_bytes(RANKS, header.wall_ring_bytes));
     qsort(places, (size_t)place_count, sizeof(places[0]), compare_places);
     for (int i = 1; i < place_count; i++)
@@ -171,6 +189,34 @@ static int vcis_with(int thread_level, unsigned long long bytes)
     return vcis;
 }
 
+/* ---- cells ---- */
+
+static int cells_with(unsigned long long bytes)
+{
+    weft_segment_t segment;
+    weft_cells_t cells;
+    weft_config.SHM = "memfd";
+    weft_config.SHM_BYTES = bytes;
+    weft_world.size = weft_world.local_size = 1;
+    assert_int_equal(weft_segment_open(&weft_world, &segment), MPI_SUCCESS);
+    int count = (int)segment.header->cells;
+    weft_segment_cells(&segment, 0, 0, &cells);
+    if (count > 0)
+        weft_cells_at(&cells, (unsigned)count - 1)[WEFT_CELL_BYTES - 1] = 1; /* it is there */
+    weft_segment_close(&segment);
+    return count;
+}
+
+static void cells_fit_into_what_rings_may_take(void **unused)
+{
+    (void)unused;
+    put_result = fence_result = MPI_SUCCESS;
+    assert_int_equal(cells_with(256 << 20), WEFT_CELLS_MOST);
+    assert_int_equal(cells_with(4 * 7 * WEFT_CELL_BYTES), 6); /* each rank has half of them */
+    assert_int_equal(cells_with(4 * 4 * WEFT_CELL_BYTES), 4);
+    assert_int_equal(cells_with(4 * 4 * WEFT_CELL_BYTES - 1), 0);
+}
+
 static void vcis_have_room_or_are_not_there(void **unused)
 {
     (void)unused;
@@ -187,6 +233,7 @@ int main(void)
     static const weft_wireup_t wireup = {.put = put, .fence = fence};
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_failure_leaves_nothing),
                                        cmocka_unit_test(nothing_overlaps),
+                                       cmocka_unit_test(cells_fit_into_what_rings_may_take),
                                        cmocka_unit_test(vcis_have_room_or_are_not_there)};
     weft_config_read();
     snprintf(job_id, sizeof(job_id), "unit-segment-%d", (int)getpid());
