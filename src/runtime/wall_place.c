@@ -34,9 +34,8 @@ static size_t rings_of(int ranks)
 
 size_t weft_walls_bytes(int ranks, size_t ring_bytes)
 {
-    return ring_bytes == 0 ? 0
-                           : posts_bytes(ranks) +
-                                 rings_of(ranks) * (ring_bytes + weft_claims_bytes(ring_bytes));
+    size_t strip = ring_bytes + weft_claims_bytes(ring_bytes) + WEFT_SWAPS * WEFT_SWAP_BYTES;
+    return ring_bytes == 0 ? 0 : posts_bytes(ranks) + rings_of(ranks) * strip;
 }
 
 weft_strip_t *weft_wall_strip(int wall, int local_rank)
@@ -65,4 +64,11 @@ char *weft_wall_claims(int wall, int local_rank)
     size_t bytes = weft_wall_place.ring_bytes;
     return rings() + rings_of(weft_wall_place.ranks) * bytes +
            index_of(wall, local_rank) * weft_claims_bytes(bytes);
+}
+
+char *weft_wall_swap(int wall, int local_rank)
+{
+    size_t bytes = weft_wall_place.ring_bytes;
+    return rings() + rings_of(weft_wall_place.ranks) * (bytes + weft_claims_bytes(bytes)) +
+           index_of(wall, local_rank) * WEFT_SWAPS * WEFT_SWAP_BYTES;
 }

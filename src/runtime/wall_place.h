@@ -6,6 +6,7 @@
  *
  *   posts  [wall][rank]  what a member tells, a few small slots
  *   rings  [rank][wall]  longer data
+ *   swaps  [rank][wall]  the same, of two members that exchange data (coll/wall/wall_swap.c)
  */
 #ifndef WEFT_RUNTIME_WALL_PLACE_H
 #define WEFT_RUNTIME_WALL_PLACE_H
@@ -20,10 +21,12 @@ enum {
     WEFT_WALL_POSTS = 16, /* of a strip: so many posts of a member may be read at a time */
     WEFT_POST_DATA = 240,
     WEFT_ROUTE_KINDS = 24,
+    WEFT_SWAPS = 2, /* of a strip, */
+    WEFT_SWAP_BYTES = 65536,
 };
 
-/** One post of one member. Data longer than WEFT_POST_DATA lie in the strip's ring, and `offset`
- * says where. */
+/** One post of one member. Data longer than WEFT_POST_DATA lie in a ring or a swap; `offset` says
+ * where, counted from the beginning of the strip's ring, modulo 2^64. */
 typedef struct weft_post {
     _Alignas(64) atomic_ullong number; /* stored last */
     uint64_t stamp;
@@ -83,5 +86,7 @@ weft_strip_t *weft_wall_strip(int wall, int local_rank);
 char *weft_wall_ring(int wall, int local_rank);
 /** The claims of its lines. */
 char *weft_wall_claims(int wall, int local_rank);
+/** [WEFT_SWAPS][WEFT_SWAP_BYTES] */
+char *weft_wall_swap(int wall, int local_rank);
 
 #endif

@@ -212,8 +212,7 @@ static __attribute__((noinline)) bool await_all(weft_wall_t *wall, uint64_t numb
     return is_good;
 }
 
-/* Have all made their posts up to this number? Waits, unless the wall is_trying. */
-static bool have_all(weft_wall_t *wall, uint64_t number)
+bool weft_wall_have_all(weft_wall_t *wall, uint64_t number)
 {
     if (!wall->is_trying)
         return await_all(wall, number);
@@ -295,7 +294,7 @@ static bool free_ring(weft_wall_t *wall, uint64_t end)
     while (number <= wall->number &&
            wall->begins[number % WEFT_WALL_POSTS] + wall->ring_bytes < end)
         number++;
-    return number == wall->all_have || have_all(wall, number);
+    return number == wall->all_have || weft_wall_have_all(wall, number);
 }
 
 /* Room for the data of post `number`. */
@@ -323,16 +322,22 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
 {
     uint64_t number = wall->number + 1;
     if (__builtin_expect(wall->all_have + WEFT_WALL_POSTS <= number, 0) &&
-        !have_all(wall, number - WEFT_WALL_POSTS + 1))
+        !weft_wall_have_all(wall, number - WEFT_WALL_POSTS + 1))
         return NULL;
     weft_post_t *post = &wall->strip->posts[number % WEFT_WALL_POSTS];
+    bool is_exchange = weft_wall_is_exchange(wall);
     void *room = post->data;
+    wall->swaps.is_taken = false;
     if (__builtin_expect(bytes > WEFT_POST_DATA, 0))
-        room = room_in_ring(wall, bytes, number);
+        room = is_exchange && bytes <= WEFT_SWAP_BYTES ? weft_wall_room_in_swap(wall, number)
+                                                       : room_in_ring(wall, bytes, number);
     else
         wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
-    if (__builtin_expect(room != NULL, 1))
-        wall->number = number;
+    if (__builtin_expect(room == NULL, 0))
+        return NULL;
+    wall->number = number;
+    if (is_exchange)
+        weft_wall_count_swap(wall);
     return room;
 }
 

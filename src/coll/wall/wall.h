@@ -57,6 +57,7 @@ enum {
     /* Of what a member sends to all others together, one piece for each. On 4 to 24 ranks of two
      * cores an alltoall of more takes 0.8 (16 ranks, 64 KiB) to 5 times as long as messages do. */
     WEFT_WALL_STREAM_MOST = 256 * 1024,
+    WEFT_SWAP_FROM = 4096, /* bytes of a call whose data may lie in swaps */
     WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
 };
 
@@ -67,6 +68,7 @@ typedef struct weft_wall_member {
     const weft_strip_t *strip;
     char *ring;
     const char *claims;
+    char *swap;
     struct weft_doorbell *doorbell;
     const atomic_uint *leaving;
 } weft_wall_member_t;
@@ -85,6 +87,14 @@ typedef struct weft_wall_timing {
     int others;                 /* measured calls with another stamp since then */
     weft_store_choice_t choice; /* for all members */
 } weft_wall_timing_t;
+
+/** Where the data of two members that have some for each other lie (wall_swap.c). */
+typedef struct weft_wall_swaps {
+    bool are_on;
+    bool is_taken;                /* by the post under way */
+    unsigned count;               /* posts of exchanges so far */
+    uint64_t numbers[WEFT_SWAPS]; /* of the last one of each piece */
+} weft_wall_swaps_t;
 
 struct weft_wall {
     weft_comm_t *comm;   /* NULL: it uses the wall no more */
@@ -113,6 +123,7 @@ struct weft_wall {
     int undecided;                    /* samples that may have the whole ring used afterwards */
     weft_wall_leader_t leader;
     weft_wall_timing_t timing;
+    weft_wall_swaps_t swaps;
     weft_wall_routes_t routes;        /* of the first member of a pair */
     weft_wall_neighbors_t *neighbors; /* NULL: its communicator has no topology */
     weft_wall_groups_t *groups;       /* of members that are near each other */
@@ -248,6 +259,37 @@ void weft_wall_store_open(weft_wall_t *wall);
 /** This member's ring has grown, so what was learnt holds no more. */
 void weft_wall_store_renew(weft_wall_t *wall);
 
+/** The bytes in a stamp. */
+static inline size_t weft_stamp_bytes(uint64_t stamp)
+{
+    return stamp & ((UINT64_C(1) << WEFT_STAMP_SHIFT) - 1);
+}
+
+/** Have the two members of a wall long data for each other in the call under way, whose stamp is
+ * complete? Both come to the same answer. */
+static inline bool weft_wall_is_exchange(const weft_wall_t *wall)
+{
+    const uint64_t colls = UINT64_C(1) << WEFT_ALLGATHER | UINT64_C(1) << WEFT_ALLGATHERV |
+                           UINT64_C(1) << WEFT_ALLTOALL | UINT64_C(1) << WEFT_ALLREDUCE |
+                           UINT64_C(1) << WEFT_REDUCE_SCATTER |
+                           UINT64_C(1) << WEFT_REDUCE_SCATTER_BLOCK;
+    return __builtin_expect(weft_stamp_bytes(wall->stamp) >= WEFT_SWAP_FROM, 0) &&
+           wall->swaps.are_on && (colls >> (wall->stamp >> WEFT_STAMP_SHIFT) & 1) != 0;
+}
+
+/** The wall has its members, and weft_wall_store_open() has been called. */
+void weft_wall_swaps_open(weft_wall_t *wall);
+
+/** Room for WEFT_SWAP_BYTES of post `number` of such a call; NULL: as weft_wall_room. */
+void *weft_wall_room_in_swap(weft_wall_t *wall, uint64_t number);
+
+/** A post of such a call has its room, in a swap or elsewhere, and its number. */
+void weft_wall_count_swap(weft_wall_t *wall);
+
+/** Have all made their posts up to this number? Waits, unless the wall is_trying; false then, or
+ * wall->error. */
+bool weft_wall_have_all(weft_wall_t *wall, uint64_t number);
+
 /** A call with long data begins, of which all members know the size: it may be measured. */
 void weft_wall_begin_long(weft_wall_t *wall);
 
@@ -289,12 +331,6 @@ static inline void weft_wall_copy_in(weft_wall_t *wall, void *room, const void *
         weft_copy_write(room, from, bytes);
 }
 
-/** The bytes in a stamp. */
-static inline size_t weft_stamp_bytes(uint64_t stamp)
-{
-    return stamp & ((UINT64_C(1) << WEFT_STAMP_SHIFT) - 1);
-}
-
 /** Make the post. */
 void weft_wall_post(weft_wall_t *wall);
 
@@ -319,7 +355,8 @@ void weft_wall_leave_claims(weft_wall_t *wall);
 static inline const void *weft_wall_known_data(const weft_wall_t *wall, int member, size_t bytes)
 {
     const weft_post_t *post = weft_wall_post_of(wall, member);
-    return bytes <= WEFT_POST_DATA ? post->data : wall->members[member].ring + post->offset;
+    uintptr_t ring = (uintptr_t)wall->members[member].ring;
+    return bytes <= WEFT_POST_DATA ? post->data : (const void *)(ring + post->offset);
 }
 
 /** The same; the stamp is looked at. NULL: wall->error. */

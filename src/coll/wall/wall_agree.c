@@ -203,6 +203,7 @@ static void add_member(weft_wall_t *wall, int member)
         (weft_wall_member_t){.strip = weft_wall_strip(wall->index, local_rank),
                              .ring = weft_wall_ring(wall->index, local_rank),
                              .claims = weft_wall_claims(wall->index, local_rank),
+                             .swap = weft_wall_swap(wall->index, local_rank),
                              .doorbell = weft_wall_place.doorbell(local_rank),
                              .leaving = weft_wall_place.leaving(local_rank)};
 }
@@ -245,6 +246,7 @@ static void set_up(weft_wall_t *wall, weft_comm_t *comm, const wall_offer_t *sum
     for (int i = 0; i < comm->size; i++)
         add_member(wall, i);
     weft_wall_store_open(wall);
+    weft_wall_swaps_open(wall);
     weft_wall_routes_open(&wall->routes, sum->reads_best);
     walls[wall->index] = wall;
     WEFT_LOG(WEFT_DEBUG, "coll", "wall %d for %d ranks, chunks of %zu bytes", wall->index,

@@ -86,6 +86,8 @@ void weft_wall_store_renew(weft_wall_t *wall)
 
 weft_store_t weft_wall_stores(const weft_wall_t *wall)
 {
+    if (wall->swaps.is_taken)
+        return WEFT_STORE_CACHED;
     unsigned shown = shown_stores(wall);
     weft_store_t way = (weft_store_t)(shown & STORES_WAY);
     if (weft_stamp_bytes(wall->stamp) <= CACHED_ABOVE)
@@ -96,6 +98,10 @@ weft_store_t weft_wall_stores(const weft_wall_t *wall)
 
 void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes)
 {
+    if (wall->swaps.is_taken) {
+        weft_copy_write(room, from, bytes);
+        return;
+    }
     weft_store_t way = weft_wall_stores(wall);
     bool is_cached = way == WEFT_STORE_CACHED;
     bool is_of_loss = weft_ring_loss_is_sample(&wall->loss, bytes);
@@ -229,6 +235,9 @@ static bool is_held_up(const weft_wall_t *wall)
 
 void weft_wall_begin_long(weft_wall_t *wall)
 {
+    wall->swaps.is_taken = false;
+    if (weft_wall_is_exchange(wall))
+        return; /* that says nothing of the ring */
     if (__builtin_expect(wall->is_untouched, 0) && weft_stamp_bytes(wall->stamp) >= TOUCH_FROM)
         weft_wall_touch_rings(wall);
     if (__builtin_expect(is_held_up(wall), 0))
