@@ -20,6 +20,7 @@
 
 enum {
     WEFT_CELL_BYTES = 32768,
+    WEFT_CELL_PAGE = 4096,
     WEFT_CELLS_MOST = 32, /* of a pair of ranks */
 };
 
@@ -31,6 +32,7 @@ typedef struct weft_cells {
     unsigned char
         owned[WEFT_CELLS_MOST]; /* [count] numbers; the next to be sent is the last, but for
                                            * those of the run, which are sent as they came */
+    unsigned char read_pages[WEFT_CELLS_MOST]; /* of each: this rank has read so many */
 } weft_cells_t;
 
 /** The pair has `all` cells, of which each rank begins with half. */
@@ -63,6 +65,17 @@ static inline unsigned weft_cells_next(weft_cells_t *cells)
 static inline void weft_cells_pass(weft_cells_t *cells)
 {
     cells->count--;
+}
+
+/** A packet of so many bytes in this cell is about to be read. True: its pages are touched for the
+ * first time by this rank, and perhaps by the sender, which takes longer than the packet. */
+static inline bool weft_cells_are_fresh(weft_cells_t *cells, unsigned number, size_t bytes)
+{
+    size_t pages = (bytes + WEFT_CELL_PAGE - 1) / WEFT_CELL_PAGE;
+    if (__builtin_expect(pages <= cells->read_pages[number], 1))
+        return false;
+    cells->read_pages[number] = (unsigned char)pages;
+    return true;
 }
 
 /** A packet in this cell was read. */

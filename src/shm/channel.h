@@ -291,6 +291,15 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
     return true;
 }
 
+/** The long packet that was peeked at has `bytes` bytes: does it touch pages for the first time? Of
+ * a large ring all were touched at once. */
+static inline bool weft_channel_is_fresh(const weft_channel_in_t *in, size_t bytes)
+{
+    if (in->is_in_cell)
+        return weft_cells_are_fresh(in->cells, weft_channel_cell(in->slot), bytes);
+    return in->channel.large != NULL && in->units_taken < in->channel.units;
+}
+
 /** Take the packet that was peeked at, which has `bytes` bytes; the sender gets its room back with
  * the next write of the credit line. True when that was written: then a sender that waits for room
  * must be woken. */

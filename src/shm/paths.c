@@ -121,6 +121,7 @@ static bool shm_prefers_stream(weft_endpoint_t *endpoint, uint64_t address, cons
     if (peer->streams.active++ == 0) {
         peer->streams.kind = kind;
         peer->streams.run = (weft_path_run_t){WEFT_PATH_STREAM, 0, 0, -weft_clock_ns()};
+        peer->streams.is_spoilt = false;
         peer->streams.units_sent = peer->out.units_sent;
     }
     return true;
@@ -145,7 +146,7 @@ static void shm_stream_over(weft_endpoint_t *endpoint, size_t bytes)
     if (weft_mutual_is_on(&peer->mutual) &&
         weft_mutual_count(&peer->mutual, bytes, weft_clock_ns()))
         wefti_shm_end_mutual_run(peer);
-    if (--peer->streams.active > 0 || peer->streams.run.bytes == 0)
+    if (--peer->streams.active > 0 || peer->streams.run.bytes == 0 || peer->streams.is_spoilt)
         return;
     look_for_overlap(peer);
     peer->streams.run.ns += weft_clock_ns();

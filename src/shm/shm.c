@@ -24,9 +24,11 @@ enum {
     MESSAGES_AHEAD = 4,
     EAGER_PACKET = 16384, /* bytes of the longest message that is worth one packet; */
     ANSWER_MAX = 8191,    /* and of the longest that is if the peer waits for it */
-    /* Long packets that do without a large ring where longer messages are read: it takes 2 ms to
-     * make it ready, and some of such messages go through a ring when a receiver is late. */
-    LONG_PACKETS_FEW = 128,
+    /* Long packets that find no cell before there is a large ring, which takes 2 ms to make ready:
+     * a few always do. Where longer messages are read, more go through a ring, if a receiver is
+     * late. */
+    LONG_PACKETS = 16,
+    LONG_PACKETS_READ = 128,
     SKIPPED_MOST = 1000, /* polls, which take some 50 us, without a VCI that others use */
     BATCH = 32,          /* packets taken from one peer before the others get their turn */
 };
@@ -74,10 +76,11 @@ static inline void set_blocking_max(weft_shm_peer_t *peer, size_t most)
     wefti_shm_see_at_once(peer);
 }
 
-/* Pages of a large ring were touched: what comes from the peer had to wait meanwhile, which says
- * nothing of the way that it takes. */
+/* Pages were touched: what comes from the peer had to wait meanwhile, which says nothing of the way
+ * that it takes. */
 static __attribute__((cold)) void restart_runs(weft_shm_peer_t *peer)
 {
+    peer->streams.is_spoilt = true;
     weft_short_restart(&peer->short_messages);
     if (weft_mutual_is_on(&peer->mutual))
         weft_mutual_restart(&peer->mutual, weft_clock_ns());
@@ -199,8 +202,11 @@ static inline int drain_channel(weft_shm_peer_t *peer)
     const void *payload;
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
-        if (__builtin_expect(header.bytes >= WEFT_STORE_LONG, 0))
+        if (__builtin_expect(header.bytes >= WEFT_STORE_LONG, 0)) {
             expect_answer(peer);
+            if (__builtin_expect(weft_channel_is_fresh(&peer->in, header.bytes), 0))
+                restart_runs(peer);
+        }
         bool is_of_loss = !peer->in.is_in_cell && !peer->is_enlarged &&
                           weft_ring_loss_is_sample(&peer->loss, header.bytes);
         if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
@@ -375,7 +381,7 @@ static void open_peer(int local_rank, int process, bool can_read)
     open_channels(peer, local_rank);
     peer->loss.from = peer->out.loss.from = loses_from(&peer->endpoint);
     if (weft_store_begins_large())
-        peer->out.wants_large = is_reading_best() ? LONG_PACKETS_FEW : 1;
+        peer->out.wants_large = is_reading_best() ? LONG_PACKETS_READ : LONG_PACKETS;
     if (can_read && is_reading_best())
         weft_short_show_reading(peer->in.channel.credit->asks);
     wefti_shm_open_short(peer);

@@ -32,7 +32,8 @@ typedef struct weft_shm_peer {
     struct {
         int active;             /* on their way to this rank, which preferred them */
         weft_path_kind_t *kind; /* of the first one since there were none; NULL: of both ranks */
-        weft_path_run_t run;    /* since then */
+        weft_path_run_t run;    /* since then; */
+        bool is_spoilt;         /* pages were touched meanwhile, so it does not count */
         uint32_t units_sent;    /* to the peer until then */
     } streams;
     bool is_leader; /* this rank chooses for both, where both send large messages; */
