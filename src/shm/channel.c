@@ -6,8 +6,13 @@
 
 enum {
     CELL_FAR_BYTES = 16384 + 64, /* of a packet in a cell between far cores */
-    CELLS_NEAR = 256,            /* packets in cells until one is measured, */
-    CELLS_FAR = 8,               /* and where the cores are far, or it is not known */
+    /* ns per KiB to read a cell, with what else a packet takes: 27 to 50 between cores of a Zen 4
+     * that share a cache, 75 and more between others. */
+    CELL_READ_FAST = 64,
+    CELLS_SLOW = 2,    /* such samples in a row are no accident */
+    CELLS_SAMPLED = 4, /* packets in cells until one is measured, */
+    CELLS_NEAR = 64,   /* and while they are known to be fast; */
+    CELLS_LEFT = 8,    /* until one goes in the ring, while they are not */
 };
 
 static void expect_cached(weft_channel_out_t *out)
@@ -45,40 +50,57 @@ size_t weft_channel_loses_from(void)
     return weft_store_suits_small_rings() ? WEFT_STORE_LONGER : WEFT_LONG_PACKET;
 }
 
-/* ---- the long baton ---- */
-
-/* Long payloads go in the baton, too, between near cores: not where a line takes long, and comes
- * faster through memory. */
-static bool suits_long_baton(const weft_channel_out_t *out)
-{
-    bool is_near = false;
-    for (int i = 0; i < WEFT_STORE_LONGEST; i++)
-        is_near |= weft_store_is_near(&out->stores[i]);
-    return is_near;
-}
-
-static void allow_long_baton(weft_channel_out_t *out)
-{
-    weft_slots_allow(out->slots, suits_long_baton(out) ? out->slots->baton_room : WEFT_BATON_SHORT);
-}
-
 /* ---- cells ---- */
 
 /* The longest packets are parts of streams, which between far cores go past the caches. */
 static void limit_cells(weft_channel_out_t *out)
 {
     bool is_learnt = out->stores[0].ways != 0; /* else WEFT_STORES says how all data are stored */
-    out->cell_most = !is_learnt ? 0 : out->is_near ? WEFT_CELL_BYTES : CELL_FAR_BYTES;
+    bool is_near = out->is_near || out->has_fast_cells;
+    out->cell_most = !is_learnt ? 0 : is_near ? WEFT_CELL_BYTES : CELL_FAR_BYTES;
 }
 
-/* Only what goes through the ring shows where the cores are, so now and then a packet does, and is
- * measured: more often while they are not known to be near, and after a run of the baton. */
+/* What the receiver has shown that the packet took which was measured last; -1: nothing yet. */
+static int shown_cost(const weft_channel_out_t *out)
+{
+    uint32_t shown = atomic_load_explicit(&out->channel.credit->read_cost, memory_order_relaxed);
+    return shown >> 16 == (out->measured & 0xffff) ? (int)(shown & 0xffff) : -1;
+}
+
+/* Is it known what the last packet took that was measured in a cell? */
+static bool take_cell_cost(weft_channel_out_t *out)
+{
+    int cost = shown_cost(out);
+    if (cost < 0)
+        return false;
+    out->measures_cell = false;
+    out->slow_cells = cost <= CELL_READ_FAST ? 0 : out->slow_cells + 1;
+    if (out->slow_cells == 0)
+        out->has_fast_cells = out->is_near = true;
+    else if (out->slow_cells >= CELLS_SLOW && out->has_fast_cells)
+        out->has_fast_cells = out->is_near = false;
+    limit_cells(out);
+    return true;
+}
+
+static uint32_t measure_cell(weft_channel_out_t *out)
+{
+    bool is_known = !out->measures_cell || take_cell_cost(out);
+    if (!is_known || out->measures != NULL || --out->cells_unmeasured > 0)
+        return 0;
+    out->cells_unmeasured = out->has_fast_cells ? CELLS_NEAR : CELLS_SAMPLED;
+    out->measures_cell = true;
+    out->measured++;
+    return WEFT_MEASURED;
+}
+
+/* While it is not known that the cores are near, now and then a packet goes in the ring, which
+ * shows it on more processors than cells do. */
 void *weft_channel_reserve_cell(weft_channel_out_t *out, size_t bytes)
 {
     weft_store_choice_t *choice = weft_channel_choice(out, bytes);
-    bool is_after_run = out->slots->baton_most == WEFT_BATON_SHORT && suits_long_baton(out);
-    if (choice->ways != 0 && (is_after_run || --out->cells_left <= 0)) {
-        out->cells_left = out->is_near ? CELLS_NEAR : CELLS_FAR;
+    if (!out->has_fast_cells && choice->ways != 0 && --out->cells_left <= 0) {
+        out->cells_left = CELLS_LEFT;
         choice->left = 1;
         return NULL;
     }
@@ -90,10 +112,25 @@ void *weft_channel_reserve_cell(weft_channel_out_t *out, size_t bytes)
 
 static uint32_t pass_cell(weft_channel_out_t *out)
 {
-    weft_slots_free(out->slots)->payload[0] = (char)weft_cells_next(out->cells);
+    char *named = weft_slots_free(out->slots)->payload;
+    named[WEFT_CELL_NAMED] = (char)weft_cells_next(out->cells);
     weft_cells_pass(out->cells);
+    named[WEFT_SPARE_NAMED] = (char)(weft_cells_spare(out->cells) + 1);
     out->is_in_cell = false;
-    return WEFT_IN_CELL;
+    return WEFT_IN_CELL | measure_cell(out);
+}
+
+/* ---- the long baton ---- */
+
+/* Long payloads go in the baton, too, between near cores: not where a line takes long, and comes
+ * faster through memory. */
+static void allow_long_baton(weft_channel_out_t *out)
+{
+    bool is_near = out->has_fast_cells;
+    for (int i = 0; i < WEFT_STORE_LONGEST; i++)
+        is_near |= weft_store_is_near(&out->stores[i]);
+    out->suits_long_baton = is_near;
+    weft_slots_allow(out->slots, is_near ? out->slots->baton_room : WEFT_BATON_SHORT);
 }
 
 /* ---- the two sides ---- */
@@ -110,7 +147,8 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
                                 .is_throttled = is_throttled};
     open_stores(out);
     out->is_near = weft_store_is_near(&out->stores[0]); /* where nothing is learnt */
-    out->cells_left = CELLS_FAR;
+    out->cells_left = CELLS_LEFT;
+    out->cells_unmeasured = CELLS_SAMPLED;
     limit_cells(out);
 }
 
@@ -225,11 +263,11 @@ static bool take_cost(weft_channel_out_t *out)
 {
     weft_store_choice_t *choice = out->measures;
     uint32_t *units_at = &out->units_at[choice - out->stores];
-    uint32_t shown = atomic_load_explicit(&out->channel.credit->read_cost, memory_order_relaxed);
-    if (shown >> 16 != (out->measured & 0xffff))
+    int read_cost = shown_cost(out);
+    if (read_cost < 0)
         return false;
-    weft_store_cost_t cost = {out->write_cost, (float)(shown & 0xffff)};
-    if (choice->way == WEFT_STORE_CACHED && choice->settling == 0) {
+    weft_store_cost_t cost = {out->write_cost, (float)read_cost};
+    if (choice->way == WEFT_STORE_CACHED && choice->settling == 0 && !out->has_fast_cells) {
         out->is_near = !weft_store_is_far(cost);
         limit_cells(out);
     }
@@ -246,8 +284,8 @@ static __attribute__((noinline)) void store_sample(weft_channel_out_t *out, void
 {
     weft_store_choice_t *choice = weft_channel_choice(out, bytes), *measures = out->measures;
     weft_store_t way = choice->way;
-    if (measures != NULL) {
-        if (!take_cost(out) || measures != choice)
+    if (measures != NULL || (out->measures_cell && !take_cell_cost(out))) {
+        if (measures == NULL || !take_cost(out) || measures != choice)
             choice->left = 1;
         weft_store_copy(way, to, from, bytes);
         return;

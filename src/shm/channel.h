@@ -98,7 +98,12 @@ typedef struct weft_channel_out {
     uint32_t units_sent, units_limit;
     weft_cells_t *cells;     /* that this rank shares with the peer */
     size_t cell_most;        /* bytes of a packet that may go in one, */
-    int cells_left;          /* and packets that may, until one goes in the ring all the same */
+    int cells_left;          /* and packets that may, until one goes in the ring all the same, */
+    int cells_unmeasured;    /* or is measured in its cell; */
+    bool measures_cell;      /* that one has not been read yet */
+    int slow_cells;          /* measured in a row that were read as from a far core */
+    bool has_fast_cells;     /* the cores are near, as cells show */
+    bool suits_long_baton;   /* it may have long payloads, but for a packet now and then */
     bool is_in_cell;         /* what was reserved */
     uint32_t reserved_units; /* by reserve, skipped units included */
     weft_ring_loss_t loss;   /* of this side, while there is the small ring alone; */
@@ -259,10 +264,13 @@ static inline void weft_channel_publish(weft_channel_out_t *out, weft_header_t h
     weft_slots_show(out->slots, weft_slots_free(out->slots), header, out->slots->mark);
 }
 
-/** Which cell the payload of this slot's packet lies in. */
+/** In the slot of a packet WEFT_IN_CELL: its cell, and 1 more than that of the cell that comes back
+ * with it, or 0. */
+enum { WEFT_CELL_NAMED, WEFT_SPARE_NAMED };
+
 static inline unsigned weft_channel_cell(const weft_slot_t *slot)
 {
-    return (unsigned char)slot->payload[0];
+    return (unsigned char)slot->payload[WEFT_CELL_NAMED];
 }
 
 /** The next packet, if there is one: its header and where its payload lies. */
@@ -309,7 +317,10 @@ static inline bool weft_channel_take(weft_channel_in_t *in, size_t bytes)
     bool must_tell = weft_slots_must_tell(slots);
     weft_slots_take(slots, in->slot, bytes);
     if (in->is_in_cell) {
+        unsigned spare = (unsigned char)in->slot->payload[WEFT_SPARE_NAMED];
         weft_cells_take(in->cells, weft_channel_cell(in->slot));
+        if (__builtin_expect(spare > 0, 0))
+            weft_cells_take_spare(in->cells, spare - 1);
         in->is_in_cell = false;
     } else if (!weft_slots_hold(slots, in->slot, bytes)) {
         uint32_t units = weft_channel_units(bytes);

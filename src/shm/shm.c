@@ -192,8 +192,8 @@ static __attribute__((noinline)) void sink_marked(weft_shm_peer_t *peer, weft_he
  * in pieces. */
 static void expect_answer(weft_shm_peer_t *peer)
 {
-    bool is_short = peer->endpoint.slots.baton_most == WEFT_BATON_SHORT;
-    set_blocking_max(peer, is_short ? peer->answer_max : peer->endpoint.eager_max);
+    bool is_whole = peer->out.suits_long_baton;
+    set_blocking_max(peer, is_whole ? peer->endpoint.eager_max : peer->answer_max);
 }
 
 static inline int drain_channel(weft_shm_peer_t *peer)

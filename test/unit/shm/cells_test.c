@@ -102,6 +102,34 @@ static void none_is_lost(void **state)
     }
 }
 
+/* Who has more than three quarters gives one back with one packet in some. */
+static void spare_cells_go_back(void **state)
+{
+    (void)state;
+    while (ends[0].count > 0) {
+        pass(0);
+        assert_int_equal(weft_cells_spare(&ends[0]), -1);
+    }
+    assert_int_equal(ends[1].count, CELLS);
+    int given = 0;
+    for (int i = 1; i <= 3 * WEFT_CELLS_SPARE; i++) {
+        unsigned oldest = ends[1].owned[0];
+        unsigned number = pass(1);
+        int spare = weft_cells_spare(&ends[1]);
+        if (spare >= 0) {
+            assert_int_equal(i % WEFT_CELLS_SPARE, 0);
+            assert_int_equal(spare, oldest);
+            weft_cells_take_spare(&ends[0], (unsigned)spare);
+            given++;
+        }
+        check_owners();
+        assert_int_equal(pass(0), number); /* the answer; the spare one waits */
+    }
+    assert_int_equal(given, 1); /* then it has three quarters while it waits for the answer */
+    assert_int_equal(ends[1].count, CELLS - given);
+    assert_int_equal(ends[0].count, given);
+}
+
 static void cells_do_not_overlap(void **state)
 {
     static char many[2 * WEFT_CELL_BYTES];
@@ -119,6 +147,7 @@ int main(void)
         cmocka_unit_test_setup(answers_take_the_same_cells, open_both),
         cmocka_unit_test_setup(the_last_run_goes_first, open_both),
         cmocka_unit_test_setup(none_is_lost, open_both),
+        cmocka_unit_test_setup(spare_cells_go_back, open_both),
         cmocka_unit_test_setup(cells_do_not_overlap, open_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
