@@ -20,9 +20,9 @@
  * without a large one (the receiver alone does not see it all: on a Zen 4 its copies are fast, and
  * the sender's slow), and for as much the sender touches pages, slice by slice; then it changes
  * over, once. From then on each packet carries a mark. Where the host has no other pair of ranks,
- * the sender changes over at its first packets of 8 KiB, whatever that costs, if they were not read
- * as slowly as from a far core: then the ways to store are tried in less time in a small ring. Not
- * so on processors where a large ring is no faster (weft_store_begins_large()).
+ * the sender changes over when some packets of 8 KiB find no cell, whatever that costs, if they
+ * were not read as slowly as from a far core: then the ways to store are tried in less time in a
+ * small ring. Not so on processors where a large ring is no faster (weft_store_begins_large()).
  *
  * A payload in the data ring never wraps: a packet that would not fit before the end skips to the
  * start, which both sides compute alike.

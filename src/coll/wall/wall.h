@@ -57,8 +57,9 @@ enum {
     /* Of what a member sends to all others together, one piece for each. On 4 to 24 ranks of two
      * cores an alltoall of more takes 0.8 (16 ranks, 64 KiB) to 5 times as long as messages do. */
     WEFT_WALL_STREAM_MOST = 256 * 1024,
-    WEFT_SWAP_FROM = 4096, /* bytes of a call whose data may lie in swaps */
-    WEFT_STAMP_SHIFT = 56, /* of the collective in a stamp, above the bytes */
+    WEFT_SWAP_FROM = 4096, /* bytes of a call whose data may lie in swaps, and how many at most: */
+    WEFT_SWAP_MOST = 1 << 20, /* an allreduce of 4 MiB between far cores takes a third more so */
+    WEFT_STAMP_SHIFT = 56,    /* of the collective in a stamp, above the bytes */
 };
 
 typedef struct weft_wall_neighbors weft_wall_neighbors_t;
@@ -270,10 +271,9 @@ static inline size_t weft_stamp_bytes(uint64_t stamp)
 static inline bool weft_wall_is_exchange(const weft_wall_t *wall)
 {
     const uint64_t colls = UINT64_C(1) << WEFT_ALLGATHER | UINT64_C(1) << WEFT_ALLGATHERV |
-                           UINT64_C(1) << WEFT_ALLTOALL | UINT64_C(1) << WEFT_ALLREDUCE |
-                           UINT64_C(1) << WEFT_REDUCE_SCATTER |
-                           UINT64_C(1) << WEFT_REDUCE_SCATTER_BLOCK;
-    return __builtin_expect(weft_stamp_bytes(wall->stamp) >= WEFT_SWAP_FROM, 0) &&
+                           UINT64_C(1) << WEFT_ALLTOALL | UINT64_C(1) << WEFT_ALLREDUCE;
+    size_t bytes = weft_stamp_bytes(wall->stamp);
+    return __builtin_expect(bytes >= WEFT_SWAP_FROM, 0) && bytes <= WEFT_SWAP_MOST &&
            wall->swaps.are_on && (colls >> (wall->stamp >> WEFT_STAMP_SHIFT) & 1) != 0;
 }
 

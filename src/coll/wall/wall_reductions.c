@@ -108,18 +108,25 @@ static wall_slice_t slice_of(const weft_wall_call_t *call)
     return its;
 }
 
+/* Where the operand of a slice lies in a post. Of two members, only the other's slice is there, at
+ * the beginning: so what both write has the same place (wall_swap.c). */
+static size_t place_of_slice(const weft_wall_t *wall, size_t first_byte)
+{
+    return wall->size == 2 ? 0 : first_byte;
+}
+
 /* What others reduce: all but the own slice, which nobody reads there. */
 static bool post_operands(const weft_wall_call_t *call, const wall_slice_t *its)
 {
-    size_t size = call->args->recv_type->size;
+    weft_wall_t *wall = call->wall;
+    size_t size = call->args->recv_type->size, end = its->end * size;
     const char *from = weft_fold_input(call->args) + its->done * size;
-    char *room = weft_wall_room(call->wall, its->count * size);
+    char *room = weft_wall_room(wall, its->count * size);
     if (room == NULL)
         return false;
-    weft_wall_copy_in(call->wall, room, from, its->first * size);
-    weft_wall_copy_in(call->wall, room + its->end * size, from + its->end * size,
-                      (its->count - its->end) * size);
-    weft_wall_post(call->wall);
+    weft_wall_copy_in(wall, room, from, its->first * size);
+    weft_wall_copy_in(wall, room + place_of_slice(wall, end), from + end, its->count * size - end);
+    weft_wall_post(wall);
     return true;
 }
 
@@ -139,7 +146,8 @@ static bool post_result(const weft_wall_call_t *call, const wall_slice_t *its, b
     size_t size = args->recv_type->size, own = (its->done + its->first) * size;
     weft_fold_t fold = weft_fold_of(args, call->wall->size, its->end - its->first);
     fold.own = weft_fold_input(args) + own;
-    if (!weft_fold_read(call->wall, &fold, its->count * size, its->first * size))
+    size_t place = place_of_slice(call->wall, its->first * size);
+    if (!weft_fold_read(call->wall, &fold, its->count * size, place))
         return false;
     char *room = weft_wall_room(call->wall, fold.count * size);
     if (room == NULL)

@@ -146,6 +146,8 @@ static void other_calls_lie_elsewhere(void **state)
         assert_false(is_swap(between[0]));
         exchange(WEFT_ALLREDUCE, 8, round, between);
         assert_false(is_swap(between[0]));
+        exchange(WEFT_REDUCE_SCATTER, LONG, round, between);
+        assert_false(is_swap(between[0]));
     }
     exchange(WEFT_ALLTOALL, LONG, 10, rooms);
     assert_ptr_equal(rooms[0], first[1]);
@@ -159,7 +161,7 @@ static void nobody_runs_too_far_ahead(void **state)
     enum { AHEAD = WEFT_SWAPS };
     (void)state;
     for (int i = 0; i < MEMBERS; i++)
-        begin(i, WEFT_REDUCE_SCATTER, LONG);
+        begin(i, WEFT_ALLGATHERV, LONG);
     for (int round = 0; round < AHEAD; round++)
         assert_non_null(post(0, LONG, value_of(0, round)));
     assert_null(post(0, LONG, value_of(0, AHEAD)));
