@@ -300,12 +300,13 @@ static inline bool weft_channel_peek(weft_channel_in_t *in, weft_header_t *heade
 }
 
 /** The long packet that was peeked at has `bytes` bytes: does it touch pages for the first time? Of
- * a large ring all were touched at once. */
+ * a large ring all were touched at once, and those of the baton are soon. */
 static inline bool weft_channel_is_fresh(const weft_channel_in_t *in, size_t bytes)
 {
     if (in->is_in_cell)
         return weft_cells_are_fresh(in->cells, weft_channel_cell(in->slot), bytes);
-    return in->channel.large != NULL && in->units_taken < in->channel.units;
+    bool is_in_ring = !weft_slots_hold(in->slots, in->slot, bytes);
+    return is_in_ring && in->channel.large != NULL && in->units_taken < in->channel.units;
 }
 
 /** Take the packet that was peeked at, which has `bytes` bytes; the sender gets its room back with

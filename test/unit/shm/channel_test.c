@@ -355,6 +355,8 @@ static uint32_t send_long(unsigned char value)
     return marks;
 }
 
+static bool is_fresh; /* the packet that was received last */
+
 /* Receive it; where it lay. */
 static const char *receive_long(unsigned char value)
 {
@@ -364,6 +366,7 @@ static const char *receive_long(unsigned char value)
     assert_true(weft_channel_peek(&in, &header, &again)); /* as who leaves it to another does */
     assert_ptr_equal(payload, again);
     assert_int_equal(header.bytes, CELL_PACKET);
+    is_fresh = weft_channel_is_fresh(&in, CELL_PACKET);
     for (int i = 0; i < CELL_PACKET; i++)
         assert_int_equal(((const unsigned char *)payload)[i], value);
     weft_channel_take(&in, header.bytes);
@@ -417,6 +420,46 @@ static void test_cells_in_turns(void **state)
     assert_int_equal(sender_cells.count, CELLS / 2);
 }
 
+/* What lies in pages that nobody has touched before: of a cell once, of a ring in the first lap. */
+static void test_fresh_pages(void **state)
+{
+    enum { A_LAP = DATA_BYTES / CELL_PACKET };
+    (void)state;
+    open_with_cells();
+    assert_int_equal(send_long(1) & WEFT_IN_CELL, WEFT_IN_CELL);
+    assert_true(is_cell(receive_long(1)));
+    assert_true(is_fresh);
+    unsigned cell = weft_cells_next(&receiver_cells); /* comes back */
+    weft_cells_pass(&receiver_cells);
+    weft_cells_take(&sender_cells, cell);
+    assert_int_equal(send_long(2) & WEFT_IN_CELL, WEFT_IN_CELL);
+    assert_true(is_cell(receive_long(2)));
+    assert_false(is_fresh);
+    open_channel(0); /* without cells */
+    for (int i = 0; i < 2 * A_LAP; i++) {
+        send_long(3);
+        receive_long(3);
+        assert_int_equal(is_fresh, i < A_LAP);
+    }
+}
+
+static void test_baton_is_not_fresh(void **state)
+{
+    static const char payload[CELL_PACKET];
+    weft_header_t header;
+    const void *at;
+    (void)state;
+    open_channel(0);
+    weft_slots_allow(&sender, WEFT_BATON_PAYLOAD);
+    sender.has_baton = true;
+    receiver.has_baton = false;
+    sender.room = WEFT_BATON_PAYLOAD;
+    weft_slots_put_long(&sender, weft_header(1, CELL_PACKET, 2, 3), payload);
+    assert_true(weft_channel_peek(&in, &header, &at));
+    assert_ptr_equal(at, baton.slot.payload);
+    assert_false(weft_channel_is_fresh(&in, CELL_PACKET));
+}
+
 /* Where WEFT_STORES says how data are stored, all go in the ring. */
 static void test_no_cells(void **state)
 {
@@ -432,13 +475,21 @@ static void test_no_cells(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_order),    cmocka_unit_test(test_wrap_of_numbers),
-        cmocka_unit_test(test_large_ring),  cmocka_unit_test(test_much_lost),
-        cmocka_unit_test(test_slow_sender), cmocka_unit_test(test_no_large_ring),
-        cmocka_unit_test(test_full),        cmocka_unit_test(test_claims),
-        cmocka_unit_test(test_long_baton),  cmocka_unit_test(test_large_ring_taken),
-        cmocka_unit_test(test_cells_pass),  cmocka_unit_test(test_cells_in_turns),
+        cmocka_unit_test(test_in_order),
+        cmocka_unit_test(test_wrap_of_numbers),
+        cmocka_unit_test(test_large_ring),
+        cmocka_unit_test(test_much_lost),
+        cmocka_unit_test(test_slow_sender),
+        cmocka_unit_test(test_no_large_ring),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_long_baton),
+        cmocka_unit_test(test_large_ring_taken),
+        cmocka_unit_test(test_cells_pass),
+        cmocka_unit_test(test_cells_in_turns),
         cmocka_unit_test(test_no_cells),
+        cmocka_unit_test(test_fresh_pages),
+        cmocka_unit_test(test_baton_is_not_fresh),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
