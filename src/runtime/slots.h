@@ -17,7 +17,8 @@
  * stays empty. Messages that go back and forth pass it each time, and those that go one way leave
  * it at the other end. On an Emerald Rapids two bare loops take 54 to 72 ns for a message so, and
  * 132 to 155 by rings. It holds payloads of up to 16,496 bytes; above 2,032 where the transport
- * finds that the two cores take lines from each other fast (baton_most).
+ * finds that the two cores take lines from each other fast, and long ones come as well
+ * (baton_most).
  *
  * Where both ranks send at once, each look of one takes the line from the other. The baton says
  * how many packets its sender had, so the receiver sees that, and keeps the baton for a while.
@@ -270,10 +271,13 @@ static inline bool weft_slots_hold(const weft_slots_t *slots, const weft_slot_t 
     return bytes <= WEFT_SLOT_PAYLOAD || slot == slots->baton;
 }
 
-/** The baton has come. If its sender had all packets of this rank, an answer in
- * it will probably follow. Else both send at once, and do better by the rings. */
-static inline void weft_slots_take_baton(weft_slots_t *slots)
+/** The baton has come, with so many bytes. If its sender had all packets of this rank, an answer in
+ * it will probably follow. Else both send at once, and do better by the rings. After a short
+ * payload the further lines are not this core's own, and a long answer does better elsewhere. */
+static inline void weft_slots_take_baton(weft_slots_t *slots, size_t bytes)
 {
+    if (bytes <= WEFT_BATON_SHORT)
+        slots->baton_most = WEFT_BATON_SHORT;
     uint64_t first = atomic_load_explicit(&slots->baton->first, memory_order_relaxed);
     uint32_t unseen = slots->sent - (uint32_t)(first >> WEFT_BATON_TAKEN_SHIFT);
     slots->has_baton = true;
@@ -289,7 +293,7 @@ static inline void weft_slots_take(weft_slots_t *slots, const weft_slot_t *slot,
     slots->taken++;
     slots->holds_last = weft_slots_hold(slots, slot, bytes);
     if (slot == slots->baton)
-        weft_slots_take_baton(slots);
+        weft_slots_take_baton(slots, bytes);
 }
 
 #endif

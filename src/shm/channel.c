@@ -124,7 +124,7 @@ static uint32_t pass_cell(weft_channel_out_t *out)
 
 /* Long payloads go in the baton, too, between near cores: not where a line takes long, and comes
  * faster through memory. */
-static void allow_long_baton(weft_channel_out_t *out)
+void weft_channel_allow_long_baton(weft_channel_out_t *out)
 {
     bool is_near = out->has_fast_cells;
     for (int i = 0; i < WEFT_STORE_LONGEST; i++)
@@ -313,7 +313,6 @@ void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, siz
 uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes)
 {
     uint32_t marks = out->sample_mark, lines = weft_channel_units(bytes);
-    allow_long_baton(out);
     if (out->is_in_cell)
         return pass_cell(out);
     out->sample_mark = 0;

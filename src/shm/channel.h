@@ -244,6 +244,9 @@ static inline void weft_channel_is_filled(weft_channel_out_t *out, size_t bytes)
  * to their place; some of these copies are measured. */
 void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, size_t bytes);
 
+/** A long packet has come from the peer: those to it may go in the baton, if the cores are near. */
+void weft_channel_allow_long_baton(weft_channel_out_t *out);
+
 /** Such a payload, of `bytes` bytes, is in its place, and gets claims if it is to have some.
  * Returns the marks for the packet. */
 uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes);

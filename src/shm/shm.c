@@ -192,8 +192,9 @@ static __attribute__((noinline)) void sink_marked(weft_shm_peer_t *peer, weft_he
  * in pieces. */
 static void expect_answer(weft_shm_peer_t *peer)
 {
-    bool is_whole = peer->out.suits_long_baton;
-    set_blocking_max(peer, is_whole ? peer->endpoint.eager_max : peer->answer_max);
+    weft_channel_allow_long_baton(&peer->out);
+    set_blocking_max(peer,
+                     peer->out.suits_long_baton ? peer->endpoint.eager_max : peer->answer_max);
 }
 
 static inline int drain_channel(weft_shm_peer_t *peer)

@@ -159,6 +159,20 @@ static void a_long_packet_goes_elsewhere_now_and_then(void **state)
     }
 }
 
+/* Who gets short answers has lost the further lines of the baton to the other one. */
+static void long_packets_go_elsewhere_after_a_short_answer(void **state)
+{
+    (void)state;
+    open_slots(0);
+    for (int i = 0; i < 2; i++)
+        weft_slots_allow(&ends[i], WEFT_BATON_PAYLOAD);
+    assert_int_equal(pass_until_refused(WEFT_BATON_SHORT + 1, 2), 2); /* there and back */
+    assert_int_equal(ends[0].room, WEFT_BATON_PAYLOAD);
+    assert_int_equal(pass_until_refused(WEFT_BATON_SHORT, 2), 2);
+    assert_int_equal(ends[0].room, WEFT_BATON_SHORT);
+    assert_int_equal(pass_until_refused(WEFT_BATON_SHORT + 1, 2), 0);
+}
+
 static void who_has_passed_it_uses_the_ring(void **state)
 {
     (void)state;
@@ -234,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_pass_the_baton),
+        cmocka_unit_test(long_packets_go_elsewhere_after_a_short_answer),
         cmocka_unit_test(the_baton_takes_long_packets),
         cmocka_unit_test(a_long_packet_goes_elsewhere_now_and_then),
         cmocka_unit_test(who_has_passed_it_uses_the_ring),

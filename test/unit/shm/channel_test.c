@@ -322,8 +322,7 @@ static void test_claims(void **state)
 static uint32_t baton_after(float ns_per_kib)
 {
     out.stores[0].cached = ns_per_kib;
-    assert_non_null(weft_channel_reserve(&out, WEFT_STORE_LONG));
-    weft_channel_finish(&out, WEFT_STORE_LONG);
+    weft_channel_allow_long_baton(&out);
     return sender.baton_most;
 }
 
