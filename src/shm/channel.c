@@ -5,7 +5,7 @@
 #include "base/pages.h"
 
 enum {
-    CELL_FAR_BYTES = 16384 + 64, /* of a packet in a cell between far cores */
+    CELL_FAR_BYTES = 12288 + 64, /* of a packet in a cell between far cores */
     /* ns per KiB to read a cell, with what else a packet takes: 27 to 50 between cores of a Zen 4
      * that share a cache, 75 and more between others. */
     CELL_READ_FAST = 64,
