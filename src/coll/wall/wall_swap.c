@@ -7,9 +7,9 @@
  *   member 0 in    A0   B0   A1   B1   A0
  *   member 1 in    A1   B1   A0   B0   A1
  *
- * The lines are in this core's cache, who has read them just now, so each line crosses once, and
- * not twice as those of a ring do (shm/cells.h). Of two members that have 64 KiB for each other on
- * a Zen 4, each takes 3.3 us so, and 4.6 by rings of 2 MiB.
+ * The lines are in the cache of this core, which has read them just now, so each line crosses once,
+ * and not twice as those of a ring do (shm/cells.h). On a Zen 4 an allreduce of 16 KiB takes 0.95
+ * us so, and 1.6 by rings of 2 MiB.
  *
  * Both members count alike: the posts of all calls that are exchanges, of so many bytes. The piece
  * of post n + 1 is another one than that of post n, whose data may be read for it (allreduce).
