@@ -41,8 +41,6 @@ static void pack_piece(const weft_send_t *send, weft_endpoint_t *endpoint, void 
         weft_pack(args->buf, args->count, args->type, send->sent, room, bytes);
 }
 
-/* ---- streams ---- */
-
 /* Of what is left so many bytes go next, in whole lines, if a packet takes `most`: the last two
  * packets are alike, since nothing is filled while the last one is copied out. */
 static size_t bytes_of_rest(size_t left, size_t most)
@@ -51,6 +49,8 @@ static size_t bytes_of_rest(size_t left, size_t most)
         return left;
     return left < 2 * most ? (left / 2 + LINE - 1) & ~(size_t)(LINE - 1) : most;
 }
+
+/* ---- streams ---- */
 
 /* Long packets cost less. But while the first one is filled, or the last one emptied, the other
  * rank waits: in shared memory these are short. And of a stream that is not long, all are short

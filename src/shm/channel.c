@@ -56,8 +56,7 @@ size_t weft_channel_loses_from(void)
 static void limit_cells(weft_channel_out_t *out)
 {
     bool is_learnt = out->stores[0].ways != 0; /* else WEFT_STORES says how all data are stored */
-    bool is_near = out->is_near || out->has_fast_cells;
-    out->cell_most = !is_learnt ? 0 : is_near ? WEFT_CELL_BYTES : CELL_FAR_BYTES;
+    out->cell_most = !is_learnt ? 0 : out->is_near ? WEFT_CELL_BYTES : CELL_FAR_BYTES;
 }
 
 /* What the receiver has shown that the packet took which was measured last; -1: nothing yet. */
@@ -124,13 +123,13 @@ static uint32_t pass_cell(weft_channel_out_t *out)
 
 /* Long payloads go in the baton, too, between near cores: not where a line takes long, and comes
  * faster through memory. */
-void weft_channel_allow_long_baton(weft_channel_out_t *out)
+bool weft_channel_allow_long_baton(weft_channel_out_t *out)
 {
     bool is_near = out->has_fast_cells;
     for (int i = 0; i < WEFT_STORE_LONGEST; i++)
         is_near |= weft_store_is_near(&out->stores[i]);
-    out->suits_long_baton = is_near;
     weft_slots_allow(out->slots, is_near ? out->slots->baton_room : WEFT_BATON_SHORT);
+    return is_near;
 }
 
 /* ---- the two sides ---- */

@@ -102,8 +102,7 @@ typedef struct weft_channel_out {
     int cells_unmeasured;    /* or is measured in its cell; */
     bool measures_cell;      /* that one has not been read yet */
     int slow_cells;          /* measured in a row that were read as from a far core */
-    bool has_fast_cells;     /* the cores are near, as cells show */
-    bool suits_long_baton;   /* it may have long payloads, but for a packet now and then */
+    bool has_fast_cells;     /* is_near, as cells show */
     bool is_in_cell;         /* what was reserved */
     uint32_t reserved_units; /* by reserve, skipped units included */
     weft_ring_loss_t loss;   /* of this side, while there is the small ring alone; */
@@ -244,8 +243,9 @@ static inline void weft_channel_is_filled(weft_channel_out_t *out, size_t bytes)
  * to their place; some of these copies are measured. */
 void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, size_t bytes);
 
-/** A long packet has come from the peer: those to it may go in the baton, if the cores are near. */
-void weft_channel_allow_long_baton(weft_channel_out_t *out);
+/** A long packet has come from the peer. If the cores are near, those to it may go in the baton
+ * from now on: true. */
+bool weft_channel_allow_long_baton(weft_channel_out_t *out);
 
 /** Such a payload, of `bytes` bytes, is in its place, and gets claims if it is to have some.
  * Returns the marks for the packet. */

@@ -446,16 +446,23 @@ int weft_segment_vcis(const weft_segment_t *segment)
     return want_all ? WEFT_VCIS : 1;
 }
 
+/* Where VCI 1 begins. */
+static size_t later_vcis(const weft_segment_t *segment)
+{
+    const weft_segment_header_t *header = segment->header;
+    return vcis_offset(segment->ranks, header->data_bytes, header->large_bytes,
+                       header->wall_ring_bytes);
+}
+
 static vci_layout_t layout_of(const weft_segment_t *segment, int vci)
 {
     const weft_segment_header_t *header = segment->header;
     int ranks = segment->ranks;
     if (vci == 0)
         return first_layout(ranks, header->data_bytes, header->baton_bytes);
-    size_t first =
-        vcis_offset(ranks, header->data_bytes, header->large_bytes, header->wall_ring_bytes);
-    return vci_layout(first + (size_t)(vci - 1) * vci_bytes(ranks, header->vci_data_bytes), ranks,
-                      header->vci_data_bytes, WEFT_BATON_SHORT_BYTES);
+    return vci_layout(later_vcis(segment) +
+                          (size_t)(vci - 1) * vci_bytes(ranks, header->vci_data_bytes),
+                      ranks, header->vci_data_bytes, WEFT_BATON_SHORT_BYTES);
 }
 
 weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int vci, int rank, int peer)
@@ -474,10 +481,8 @@ weft_slots_pair_t weft_segment_slots(const weft_segment_t *segment, int vci, int
 void weft_segment_cells(const weft_segment_t *segment, int rank, int peer, weft_cells_t *out)
 {
     const weft_segment_header_t *header = segment->header;
-    size_t vcis = vcis_offset(segment->ranks, header->data_bytes, header->large_bytes,
-                              header->wall_ring_bytes);
-    size_t offset = cells_offset(segment->ranks, vcis, header->vci_data_bytes),
-           bytes = (size_t)header->cells * WEFT_CELL_BYTES;
+    size_t offset = cells_offset(segment->ranks, later_vcis(segment), header->vci_data_bytes);
+    size_t bytes = (size_t)header->cells * WEFT_CELL_BYTES;
     char *memory =
         (char *)segment->header + offset + baton_index((size_t)rank, (size_t)peer) * bytes;
     weft_cells_open(out, memory, (int)header->cells, rank > peer);

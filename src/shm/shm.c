@@ -192,9 +192,8 @@ static __attribute__((noinline)) void sink_marked(weft_shm_peer_t *peer, weft_he
  * in pieces. */
 static void expect_answer(weft_shm_peer_t *peer)
 {
-    weft_channel_allow_long_baton(&peer->out);
-    set_blocking_max(peer,
-                     peer->out.suits_long_baton ? peer->endpoint.eager_max : peer->answer_max);
+    bool is_whole = weft_channel_allow_long_baton(&peer->out);
+    set_blocking_max(peer, is_whole ? peer->endpoint.eager_max : peer->answer_max);
 }
 
 static inline int drain_channel(weft_shm_peer_t *peer)

@@ -327,7 +327,6 @@ void *weft_wall_room(weft_wall_t *wall, size_t bytes)
     weft_post_t *post = &wall->strip->posts[number % WEFT_WALL_POSTS];
     bool is_exchange = weft_wall_is_exchange(wall);
     void *room = post->data;
-    wall->swaps.is_taken = false;
     if (__builtin_expect(bytes > WEFT_POST_DATA, 0))
         room = is_exchange && bytes <= WEFT_SWAP_BYTES ? weft_wall_room_in_swap(wall, number)
                                                        : room_in_ring(wall, bytes, number);
@@ -368,6 +367,7 @@ static inline void make_post(weft_wall_t *wall)
     if (in_ring > 0)
         weft_wall_leave_claims(wall);
     post->stamp = wall->stamp;
+    wall->swaps.is_taken = false;
     atomic_store_explicit(&post->number, wall->number, memory_order_release);
     if (in_ring > 0 && in_ring <= HANDED_OVER_MOST && is_read_at_once(wall))
         weft_cpu_hand_over(wall->ring + post->offset, in_ring);

@@ -74,6 +74,13 @@ static inline int weft_wall_next(const weft_wall_t *wall, int i)
     return member < wall->size ? member : member - wall->size;
 }
 
+/** Where a piece of a post lies that would be `place` bytes behind its beginning among those of all
+ * members. Of two, only the other one's is there: so what both write has the same place. */
+static inline size_t weft_wall_place_of(const weft_wall_t *wall, size_t place)
+{
+    return wall->size == 2 ? 0 : place;
+}
+
 /** Where this step begins, of `total`. */
 static inline size_t weft_wall_done(const weft_wall_call_t *call)
 {

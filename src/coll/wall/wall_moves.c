@@ -141,11 +141,6 @@ static size_t pieces_of_post(const weft_wall_t *wall)
     return wall->size == 2 ? 1 : (size_t)wall->size;
 }
 
-static size_t place_of_piece(const weft_wall_t *wall, int member, size_t part)
-{
-    return wall->size == 2 ? 0 : (size_t)member * part;
-}
-
 /* `most` bytes of each block at most go into one post, one behind the other. */
 static void divide_blocks(weft_wall_call_t *call, size_t block_bytes)
 {
@@ -168,7 +163,8 @@ static bool post_pieces(const weft_wall_call_t *call)
         weft_elements_t from =
             is_in_place ? weft_wall_recv_block(call->args, i) : weft_wall_send_block(call->args, i);
         if (i != wall->rank)
-            weft_wall_pack(wall, &from, done, room + place_of_piece(wall, i, part), part);
+            weft_wall_pack(wall, &from, done, room + weft_wall_place_of(wall, (size_t)i * part),
+                           part);
     }
     weft_wall_post(wall);
     return true;
@@ -182,7 +178,7 @@ static bool take_own_piece(const weft_wall_call_t *call, int member, const weft_
     const char *data = weft_wall_data(wall, member, all);
     if (data == NULL)
         return false;
-    data += place_of_piece(wall, wall->rank, part);
+    data += weft_wall_place_of(wall, (size_t)wall->rank * part);
     weft_wall_claim(wall, member, all, data, part);
     weft_wall_unpack(to, weft_wall_done(call), data, part);
     return true;

@@ -108,13 +108,6 @@ static wall_slice_t slice_of(const weft_wall_call_t *call)
     return its;
 }
 
-/* Where the operand of a slice lies in a post. Of two members, only the other's slice is there, at
- * the beginning: so what both write has the same place (wall_swap.c). */
-static size_t place_of_slice(const weft_wall_t *wall, size_t first_byte)
-{
-    return wall->size == 2 ? 0 : first_byte;
-}
-
 /* What others reduce: all but the own slice, which nobody reads there. */
 static bool post_operands(const weft_wall_call_t *call, const wall_slice_t *its)
 {
@@ -125,7 +118,8 @@ static bool post_operands(const weft_wall_call_t *call, const wall_slice_t *its)
     if (room == NULL)
         return false;
     weft_wall_copy_in(wall, room, from, its->first * size);
-    weft_wall_copy_in(wall, room + place_of_slice(wall, end), from + end, its->count * size - end);
+    weft_wall_copy_in(wall, room + weft_wall_place_of(wall, end), from + end,
+                      its->count * size - end);
     weft_wall_post(wall);
     return true;
 }
@@ -146,7 +140,7 @@ static bool post_result(const weft_wall_call_t *call, const wall_slice_t *its, b
     size_t size = args->recv_type->size, own = (its->done + its->first) * size;
     weft_fold_t fold = weft_fold_of(args, call->wall->size, its->end - its->first);
     fold.own = weft_fold_input(args) + own;
-    size_t place = place_of_slice(call->wall, its->first * size);
+    size_t place = weft_wall_place_of(call->wall, its->first * size);
     if (!weft_fold_read(call->wall, &fold, its->count * size, place))
         return false;
     char *room = weft_wall_room(call->wall, fold.count * size);

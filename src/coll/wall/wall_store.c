@@ -235,7 +235,6 @@ static bool is_held_up(const weft_wall_t *wall)
 
 void weft_wall_begin_long(weft_wall_t *wall)
 {
-    wall->swaps.is_taken = false;
     if (weft_wall_is_exchange(wall))
         return; /* that says nothing of the ring */
     if (__builtin_expect(wall->is_untouched, 0) && weft_stamp_bytes(wall->stamp) >= TOUCH_FROM)
