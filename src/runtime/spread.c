@@ -139,8 +139,13 @@ void weft_spread_leave(void)
         show_processor(0);
 }
 
+static bool is_held(int64_t now_ns)
+{
+    return (int64_t)atomic_load_explicit(weft_spread_place.moved_ns, memory_order_relaxed) > now_ns;
+}
+
 void weft_spread_hold(int64_t now_ns)
 {
-    if (weft_spread_place.ranks > 0)
+    if (weft_spread_place.ranks > 0 && !is_held(now_ns) && has_strangers())
         atomic_store(weft_spread_place.moved_ns, (unsigned long long)(now_ns + HOLD_NS));
 }

@@ -38,7 +38,8 @@ void weft_spread_sleeps(bool does);
 /** This rank runs no more: the core that it showed last is free for others. */
 void weft_spread_leave(void);
 
-/** This rank has noticed processes of others: none moves for a while. */
+/** A yield of this rank took as long as if processes of others computed here: if there are some,
+ * none moves for a while. (Ranks that start compute for as long themselves.) */
 void weft_spread_hold(int64_t now_ns);
 
 /** The processor of `allowed` to which the rank on processor `own` should move, if `processors`

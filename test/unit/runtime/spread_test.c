@@ -99,6 +99,18 @@ static void who_has_ended_needs_no_core(void **state)
     assert_int_equal(weft_spread_choice(&both, all, 4, 0), 1);
 }
 
+/* While more ranks may run than processes do, a long yield is theirs. */
+static void ranks_alone_are_not_held(void **state)
+{
+    (void)state;
+    atomic_ullong moved_ns = 5;
+    weft_spread_place =
+        (weft_spread_place_t){.ranks = 1 << 30, .processor = shown_by, .moved_ns = &moved_ns};
+    weft_spread_hold(1000);
+    assert_int_equal(atomic_load(&moved_ns), 5);
+    weft_spread_place = (weft_spread_place_t){0};
+}
+
 /* From wherever they start, one move after the other. */
 static void moves_come_to_an_end(void **state)
 {
@@ -128,7 +140,8 @@ int main(void)
         cmocka_unit_test(balanced_ranks_stay),         cmocka_unit_test(the_emptiest_is_taken),
         cmocka_unit_test(only_allowed_ones_are_taken), cmocka_unit_test(unknown_ranks_do_not_count),
         cmocka_unit_test(a_core_of_sleepers_is_taken), cmocka_unit_test(sleepers_are_spread_too),
-        cmocka_unit_test(who_has_ended_needs_no_core), cmocka_unit_test(moves_come_to_an_end),
+        cmocka_unit_test(who_has_ended_needs_no_core), cmocka_unit_test(ranks_alone_are_not_held),
+        cmocka_unit_test(moves_come_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
