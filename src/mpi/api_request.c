@@ -222,6 +222,8 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
     int err = weft_check_requests(count, handles, "array_of_requests");
     if (err != MPI_SUCCESS)
         return weft_call_end(&call, err);
+    if (__builtin_expect(weft_progress_is_short(), 0) && done < count)
+        weft_await_first_of_many(count - done, &handles[done]);
     int failed = MPI_SUCCESS;
     for (int i = done; i < count; i++) {
         weft_request_t *request = weft_request_of(handles[i]);

@@ -3,6 +3,7 @@
 
 #include "pt2pt/vci_dense.h"
 #include "object/status.h"
+#include "runtime/progress.h"
 
 void weft_give_empty_status(MPI_Status *status)
 {
@@ -39,6 +40,21 @@ bool weft_are_all_over(int count, const MPI_Request handles[])
             return false;
     }
     return true;
+}
+
+void weft_await_first_of_many(int count, const MPI_Request handles[])
+{
+    const weft_request_t *first = NULL;
+    for (int i = 0; i < count; i++) {
+        const weft_request_t *request = weft_request_of(handles[i]);
+        if (request == NULL || weft_request_is_over(request))
+            continue;
+        if (first != NULL) {
+            weft_progress_until_all(&first->is_complete);
+            return;
+        }
+        first = request;
+    }
 }
 
 int weft_find_complete(int count, const MPI_Request handles[], bool *any_active_out)
