@@ -301,6 +301,7 @@ int weft_start(int thread_level)
     weft_world.reach = start_reach;
     weft_world.peer_lost = weft_pt2pt_peer_lost;
     weft_world.land = weft_packet_land;
+    weft_world.awaits = weft_packet_is_awaited;
     weft_world.network_lost = weft_pt2pt_network_lost;
     weft_world.waited_long = weft_pt2pt_waited_long;
     weft_world_leave(WEFT_STAYS); /* it may have ended once before */

@@ -164,3 +164,10 @@ void weft_packet_arrived(int source, weft_header_t header, const void *payload)
     else
         kind->handler(source, &header, payload);
 }
+
+bool weft_packet_is_awaited(int source, const weft_header_t *header)
+{
+    bool is_message = header->kind == WEFT_PACKET_EAGER || header->kind == WEFT_PACKET_EAGER_FIRST;
+    return !is_message || weft_match_find(&wefti_matching(header->context)->receives,
+                                          packet_key(source, header)) != NULL;
+}

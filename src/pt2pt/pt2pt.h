@@ -133,6 +133,8 @@ typedef struct weft_waiting_message {
 void weft_pt2pt_waiting_each(void (*visit)(const weft_waiting_message_t *message, void *context),
                              void *context);
 
+/** weft_world.awaits. */
+bool weft_packet_is_awaited(int source_process, const weft_header_t *header);
 /** weft_world.land: the buffer of the receive that a packet is for. */
 void *weft_packet_land(int source_process, weft_header_t *header);
 

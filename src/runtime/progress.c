@@ -76,6 +76,7 @@ enum {
 static weft_poll_fn_t polls[WEFT_POLLS];
 static int poll_count;
 void (*_Atomic weft_progress_held)(void);
+const bool *weft_progress_awaited;
 
 static weft_doorbell_t private_doorbell;
 static weft_doorbell_t *doorbell = &private_doorbell;
@@ -437,7 +438,10 @@ int weft_progress_waits(void)
 static void make_rounds(wait_state_t *wait)
 {
     while (!__atomic_load_n(wait->flag, __ATOMIC_ACQUIRE)) {
-        if (poll_all(false) > 0) {
+        weft_progress_awaited = wait->flag;
+        int done = poll_all(false);
+        weft_progress_awaited = NULL;
+        if (done > 0) {
             wait->empty = 0;
             wait->since_ns = 0;
         } else {

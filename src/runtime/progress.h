@@ -33,6 +33,16 @@ void weft_progress_remove(weft_poll_fn_t poll);
 /** One round; how much was done. */
 int weft_progress(void);
 
+/** What the wait awaits that makes rounds at this moment, with the lock; NULL: nothing. */
+extern WEFT_OWN_SYMBOL const bool *weft_progress_awaited;
+
+/** With the lock, in a round: is the wait over that makes it? Then what would have to be kept can
+ * as well stay where it is. */
+static inline bool weft_progress_is_over(void)
+{
+    return weft_progress_awaited != NULL && *weft_progress_awaited;
+}
+
 /** One round, for calls that test and return: when nothing is done it yields now and then, and
  *  offers the lock, so that a loop around MPI_Test lets others run. */
 void weft_progress_test(void);

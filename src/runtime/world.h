@@ -108,6 +108,9 @@ struct weft_world {
      *  and then gives the sink the header as this function has changed it, and that place as the
      *  payload. Set by start-up; NULL: never asked. */
     void *(*land)(int source_process, weft_header_t *header);
+    /** With the lock: is a packet wanted at this moment? False: it is a message, or the first part
+     * of one, that no receive waits for, so that it would be copied once more. Set by start-up. */
+    bool (*awaits)(int source_process, const weft_header_t *header);
     /** A transport calls this when a rank cannot be reached any more, and says why: what waits for
      * the rank ends with an error. Set by start-up. */
     void (*peer_lost)(int process, const char *why);

@@ -29,8 +29,6 @@ enum {
      * late. */
     LONG_PACKETS = 16,
     LONG_PACKETS_READ = 128,
-    SKIPPED_MOST = 1000, /* polls, which take some 50 us, without a VCI that others use */
-    BATCH = 32,          /* packets taken from one peer before the others get their turn */
 };
 
 weft_shm_t wefti_shm;
@@ -70,26 +68,10 @@ static void shm_store(weft_endpoint_t *endpoint, void *room, const void *from, s
         weft_channel_store(&((weft_shm_peer_t *)endpoint)->out, room, from, bytes);
 }
 
-static inline void set_blocking_max(weft_shm_peer_t *peer, size_t most)
-{
-    peer->endpoint.blocking_max = most;
-    wefti_shm_see_at_once(peer);
-}
-
-/* Pages were touched: what comes from the peer had to wait meanwhile, which says nothing of the way
- * that it takes. */
-static __attribute__((cold)) void restart_runs(weft_shm_peer_t *peer)
-{
-    peer->streams.is_spoilt = true;
-    weft_short_restart(&peer->short_messages);
-    if (weft_mutual_is_on(&peer->mutual))
-        weft_mutual_restart(&peer->mutual, weft_clock_ns());
-}
-
 static __attribute__((cold)) void take_large_ring(weft_shm_peer_t *peer)
 {
     weft_channel_take_large(&peer->out);
-    restart_runs(peer);
+    wefti_shm_restart_runs(peer);
 }
 
 static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
@@ -97,7 +79,7 @@ static void shm_commit(weft_endpoint_t *endpoint, weft_header_t header)
     weft_shm_peer_t *peer = (weft_shm_peer_t *)endpoint;
     uint32_t marks = 0;
     if (header.bytes >= WEFT_STORE_LONG) {
-        set_blocking_max(peer, peer->endpoint.eager_max);
+        wefti_shm_set_blocking_max(peer, peer->endpoint.eager_max);
         marks = weft_channel_finish(&peer->out, header.bytes);
     }
     weft_channel_is_filled(&peer->out, header.bytes);
@@ -140,142 +122,6 @@ static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
 }
 
 /* ---- receiving ---- */
-
-static void add_contacts(weft_shm_vci_t *vci, int word, uint64_t fresh)
-{
-    vci->known_contacts[word] |= fresh;
-    for (; fresh != 0; fresh &= fresh - 1)
-        vci->busy[vci->busy_count++] = &vci->peers[word * 64 + __builtin_ctzll(fresh)];
-}
-
-static inline void look_for_contacts(weft_shm_vci_t *vci)
-{
-    for (int word = 0; word < wefti_shm.contact_words; word++) {
-        uint64_t contacts = atomic_load_explicit(&vci->contacts[word], memory_order_acquire);
-        uint64_t fresh = contacts & ~vci->known_contacts[word];
-        if (__builtin_expect(fresh != 0, 0))
-            add_contacts(vci, word, fresh);
-    }
-}
-
-static __attribute__((cold)) void note_large_ring(weft_shm_peer_t *peer)
-{
-    peer->is_enlarged = true;
-    restart_runs(peer);
-    weft_path_forget(wefti_shm.choice.kinds[0], WEFT_COPY_PLACES * WEFT_PATH_SIZES,
-                     WEFT_PATH_STREAM);
-    weft_path_forget(wefti_shm.mutual_choice.kinds, WEFT_PATH_SIZES, WEFT_PATH_STREAM);
-    weft_path_forget(wefti_shm.short_choice.kinds, WEFT_SHORT_KINDS, WEFT_PATH_STREAM);
-    weft_short_expect_ring(&wefti_shm.short_choice);
-}
-
-/* A packet that is measured, or has claims. */
-static __attribute__((noinline)) void sink_marked(weft_shm_peer_t *peer, weft_header_t header,
-                                                  const void *payload, bool is_of_loss)
-{
-    bool is_claimed = peer->in.is_claimed, is_measured = peer->in.is_measured;
-    int64_t began_ns = is_of_loss || is_measured ? weft_clock_ns() : 0;
-    if (is_claimed)
-        weft_channel_claim(&peer->in, payload, header.bytes);
-    wefti_shm.sink(peer->process, header, payload);
-    if (began_ns == 0)
-        return;
-    int64_t ns = weft_clock_ns() - began_ns;
-    if (is_of_loss)
-        wefti_shm_count_lost(peer,
-                             weft_ring_loss_of_sample(&peer->loss, header.bytes, ns, !is_claimed));
-    if (is_measured)
-        weft_channel_show_cost(&peer->in, header.bytes, ns);
-}
-
-/* A long packet has come: the peer probably waits for another one, which goes in the baton, or else
- * in pieces. */
-static void expect_answer(weft_shm_peer_t *peer)
-{
-    bool is_whole = weft_channel_allow_long_baton(&peer->out);
-    set_blocking_max(peer, is_whole ? peer->endpoint.eager_max : peer->answer_max);
-}
-
-static inline int drain_channel(weft_shm_peer_t *peer)
-{
-    weft_header_t header;
-    const void *payload;
-    int taken = 0;
-    while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
-        if (__builtin_expect(header.bytes >= WEFT_STORE_LONG, 0)) {
-            expect_answer(peer);
-            if (__builtin_expect(weft_channel_is_fresh(&peer->in, header.bytes), 0))
-                restart_runs(peer);
-        }
-        bool is_of_loss = !peer->in.is_in_cell && !peer->is_enlarged &&
-                          weft_ring_loss_is_sample(&peer->loss, header.bytes);
-        if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
-            sink_marked(peer, header, payload, is_of_loss);
-        else
-            wefti_shm.sink(peer->process, header, payload);
-        taken++;
-        if (weft_channel_take(&peer->in, header.bytes))
-            weft_slots_ring(&peer->endpoint.slots, WEFT_UNANSWERED);
-    }
-    if (__builtin_expect(peer->in.channel.large == NULL && !peer->is_enlarged, 0))
-        note_large_ring(peer);
-    return taken;
-}
-
-/* The peer has been told of messages that it may read. Meanwhile this rank can help it, and see to
- * the large ring. */
-static int await_reader(weft_shm_peer_t *peer)
-{
-    weft_channel_prepare(&peer->out);
-    return weft_shared_copy_help(peer->offers, peer->block->pid);
-}
-
-static inline int poll_vci(weft_shm_vci_t *vci)
-{
-    int taken = 0;
-    look_for_contacts(vci);
-    for (int i = 0; i < vci->busy_count; i++) {
-        weft_shm_peer_t *peer = vci->busy[i];
-        taken += drain_channel(peer);
-        if (__builtin_expect(peer->endpoint.asked > 0, 0))
-            taken += await_reader(peer);
-        if (__builtin_expect(weft_mutual_is_on(&peer->mutual), 0) && peer->endpoint.asked == 0 &&
-            peer->streams.active == 0)
-            wefti_shm_end_mutual_run(peer);
-    }
-    return taken;
-}
-
-static bool has_contacts(const weft_shm_vci_t *vci)
-{
-    bool has_any = false;
-    for (int word = 0; word < wefti_shm.contact_words; word++)
-        has_any |= atomic_load_explicit(&vci->contacts[word], memory_order_relaxed) != 0;
-    return has_any;
-}
-
-/* A VCI that another thread uses is left to that: but not for ever, as it may leave MPI, and not
- * before a sleep. */
-static int poll_other_vci(int number, bool everything)
-{
-    weft_shm_vci_t *vci = &wefti_shm.vcis[number];
-    if (!has_contacts(vci))
-        return 0;
-    bool must_enter = everything || vci->skipped == SKIPPED_MOST;
-    bool has_entered = must_enter ? weft_vci_enter(number) : weft_vci_enter_free(number);
-    vci->skipped = has_entered ? 0 : vci->skipped + 1;
-    int taken = has_entered ? poll_vci(vci) : 0;
-    weft_vci_leave(number, has_entered);
-    return taken;
-}
-
-static int shm_progress(bool everything)
-{
-    int taken = poll_vci(&wefti_shm.vcis[0]);
-    for (int vci = 1; weft_vcis_are_used() && vci < weft_world.vcis; vci++)
-        taken += poll_other_vci(vci, everything);
-    return taken;
-}
 
 /* Packets that are measured, or have claims, are left to a round of progress. */
 static bool shm_peek(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload)
@@ -504,7 +350,7 @@ static int shm_open_transport(weft_world_t *world, weft_sink_fn_t sink)
     world->shown_leaving = &wefti_shm.own->leaving;
     wefti_places_open(&wefti_shm.segment, world->local_rank);
     err = open_vcis(world);
-    return err == MPI_SUCCESS ? weft_progress_add(shm_progress) : err;
+    return err == MPI_SUCCESS ? weft_progress_add(wefti_shm_progress) : err;
 }
 
 static void shm_describe(weft_rank_report_t *report)
@@ -546,7 +392,7 @@ static void shm_close(void)
     weft_path_log(&wefti_shm.choice);
     weft_mutual_log(&wefti_shm.mutual_choice);
     weft_short_log(&wefti_shm.short_choice);
-    weft_progress_remove(shm_progress);
+    weft_progress_remove(wefti_shm_progress);
     wefti_places_close();
     weft_world_leave(WEFT_GONE);
     weft_world.host_link = NULL;

@@ -51,6 +51,8 @@ typedef struct weft_shm_vci {
     weft_shm_peer_t *peers;
     weft_shm_peer_t **busy; /* those that have sent us something, in that order */
     int busy_count;
+    int first;                     /* of these, in the last round; */
+    bool has_left;                 /* packets were left in it */
     const atomic_ullong *contacts; /* of this rank */
     uint64_t known_contacts[64];   /* senders in `busy`, a bit each */
     unsigned skipped;              /* polls in a row; with the library's lock */
@@ -78,6 +80,23 @@ static inline void wefti_shm_see_at_once(weft_shm_peer_t *peer)
     size_t most = weft_least(peer->endpoint.blocking_max, peer->endpoint.eager_max);
     peer->endpoint.at_once_max = weft_least(most, peer->unasked_max);
 }
+
+static inline void wefti_shm_set_blocking_max(weft_shm_peer_t *peer, size_t most)
+{
+    peer->endpoint.blocking_max = most;
+    wefti_shm_see_at_once(peer);
+}
+
+/* rounds.c */
+
+/** Pages were touched, for which what comes from this peer had to wait: what is being measured
+ * begins anew. */
+void wefti_shm_restart_runs(weft_shm_peer_t *peer);
+
+/** A round of progress: see weft_poll_fn_t. */
+int wefti_shm_progress(bool everything);
+
+/* shm.c */
 
 /** The peer polls this rank from now on. */
 void wefti_shm_make_contact(weft_shm_peer_t *peer);

@@ -112,6 +112,58 @@ static void test_any_source(void)
     }
 }
 
+enum { LONG_ROUNDS = 40, LONG_MOST = 100000 };
+
+static int long_bytes(int round)
+{
+    static const int sizes[] = {3000, 8, 16000, LONG_MOST, 40000, 2048};
+    return sizes[round % 6];
+}
+
+static char long_data[LONG_MOST];
+
+/* The first byte of a message and its last one differ with the sender and the round. */
+static char long_first(int source, int round)
+{
+    return (char)(source + round);
+}
+
+static char long_last(int source, int round)
+{
+    return (char)(source - round - 1);
+}
+
+/* Long messages of all ranks at once, received one after the other, or looked for before. Those
+ * that come while a receive ends stay where they are, and none is lost. */
+static void test_long_from_any(void)
+{
+    int next[64] = {0};
+    if (expect_rank != 0) {
+        for (int round = 0; round < LONG_ROUNDS; round++) {
+            long_data[0] = long_first(expect_rank, round);
+            long_data[long_bytes(round) - 1] = long_last(expect_rank, round);
+            MPI_Send(long_data, long_bytes(round), MPI_CHAR, 0, round, MPI_COMM_WORLD);
+        }
+        return;
+    }
+    for (int i = 0; i < LONG_ROUNDS * (expect_size - 1); i++) {
+        MPI_Status status;
+        int flag = i % 3 != 0, bytes;
+        while (!flag)
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status);
+        MPI_Recv(long_data, LONG_MOST, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                 &status);
+        int source = status.MPI_SOURCE, round = next[source]++;
+        MPI_Get_count(&status, MPI_CHAR, &bytes);
+        EXPECT(status.MPI_TAG, round);
+        EXPECT(bytes, long_bytes(round));
+        EXPECT(long_data[0], long_first(source, round));
+        EXPECT(long_data[bytes - 1], long_last(source, round));
+    }
+    for (int source = 1; source < expect_size; source++)
+        EXPECT(next[source], LONG_ROUNDS);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -124,5 +176,7 @@ int main(int argc, char **argv)
         test_order();
     barrier();
     test_any_source();
+    barrier();
+    test_long_from_any();
     return expect_end();
 }
