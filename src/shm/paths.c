@@ -189,7 +189,8 @@ static bool has_room(const weft_shm_peer_t *peer, size_t bytes)
 {
     size_t packet_max = peer->endpoint.packet_max;
     return bytes <= peer->ring_most ||
-           weft_channel_has_cells(&peer->out, bytes / packet_max + 2, packet_max);
+           weft_channel_has_cells(&peer->out, (bytes + packet_max - 1) / packet_max + 1,
+                                  packet_max);
 }
 
 /* Where ranks take turns on cores, what is announced needs one turn more, but its bytes are copied
