@@ -40,7 +40,8 @@ extern WEFT_OWN_SYMBOL const bool *weft_progress_awaited;
  * as well stay where it is. */
 static inline bool weft_progress_is_over(void)
 {
-    return weft_progress_awaited != NULL && *weft_progress_awaited;
+    return weft_progress_awaited != NULL &&
+           __atomic_load_n(weft_progress_awaited, __ATOMIC_ACQUIRE);
 }
 
 /** One round, for calls that test and return: when nothing is done it yields now and then, and

@@ -262,6 +262,32 @@ static void removals_do_not_skip_others(void **unused)
         weft_progress_remove(polls[i]);
 }
 
+static bool is_done, was_over_before, was_over_after;
+
+static int poll_done(bool everything)
+{
+    (void)everything;
+    was_over_before = weft_progress_is_over();
+    is_done = true;
+    was_over_after = weft_progress_is_over();
+    return 1;
+}
+
+/* A round that no wait makes is never over before all have been polled. */
+static void a_round_knows_that_its_wait_is_over(void **unused)
+{
+    (void)unused;
+    assert_int_equal(weft_progress_add(poll_done), MPI_SUCCESS);
+    weft_progress();
+    assert_false(was_over_before || was_over_after);
+    is_done = false;
+    weft_progress_until(&is_done);
+    assert_false(was_over_before);
+    assert_true(was_over_after);
+    assert_false(weft_progress_is_over());
+    weft_progress_remove(poll_done);
+}
+
 static void the_5th_source_is_refused(void **unused)
 {
     (void)unused;
@@ -278,6 +304,7 @@ int main(void)
                                        cmocka_unit_test(senders_fence_where_the_kernel_does_not),
                                        cmocka_unit_test(the_17th_poll_is_refused),
                                        cmocka_unit_test(removals_do_not_skip_others),
+                                       cmocka_unit_test(a_round_knows_that_its_wait_is_over),
                                        cmocka_unit_test(the_5th_source_is_refused)};
     weft_config_read();
     weft_log_threshold = -1;
