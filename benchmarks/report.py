@@ -47,6 +47,15 @@ def sections(data):
             for (ranks, mode), cells in sorted(found.items(), key=lambda s: (s[0][0], MODES.index(s[0][1])))], mixed
 
 
+def most_seen(found):
+    """Of the sections of each number of ranks the one with the most values."""
+    best = {}
+    for section in found:
+        values = sum(len(values) for cell in section.cells.values() for values in cell.values())
+        best.setdefault(section.ranks, []).append((values, section))
+    return [max(some, key=lambda s: s[0])[1] for some in best.values()]
+
+
 def is_rate(name):
     return plan.named(name).is_rate
 
@@ -169,9 +178,10 @@ def table(data):
 
 
 class Plot:
-    """A dot for each library and row: its cost over Weft's, on a logarithmic axis; a line shows the spread."""
+    """A dot for each library and row: its cost over Weft's, on a logarithmic axis; a line shows the spread. For each number of
+    ranks the mode that was seen most; the table has the others."""
 
-    LEFT, WIDTH, ROW, LOW, HIGH = 270, 640, 20, 0.25, 16.0
+    LEFT, WIDTH, ROW, LOW, HIGH = 310, 600, 20, 0.25, 16.0
 
     def __init__(self, data):
         self.data, self.parts, self.y = data, [], 30
@@ -230,7 +240,7 @@ class Plot:
 
     def svg(self):
         self.legend()
-        for section in sections(self.data)[0]:
+        for section in most_seen(sections(self.data)[0]):
             self.section(section)
         size = f'width="{self.LEFT + self.WIDTH + 40}" height="{self.y + 10}"'
         return (f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">\n'
