@@ -118,6 +118,12 @@ static int fake_check(weft_user_stream_t *stream)
                                           : weft_fail(stream->trouble, "the fake device is gone");
 }
 
+/* Of streams that are still there at the end the tests have run all that was launched. */
+static void fake_drain(weft_user_stream_t *stream)
+{
+    assert_int_equal(stream->launches, 0);
+}
+
 static const weft_device_stream_ops_t fake_streams = {.open = fake_open,
                                                       .close = fake_close,
                                                       .adopt = fake_adopt,
@@ -128,7 +134,8 @@ static const weft_device_stream_ops_t fake_streams = {.open = fake_open,
                                                       .put_end = fake_put_end,
                                                       .put_gate = fake_put_gate,
                                                       .open_gate = fake_open_gate,
-                                                      .check = fake_check};
+                                                      .check = fake_check,
+                                                      .drain = fake_drain};
 static const weft_device_ops_t fake_device = {.streams = &fake_streams};
 
 /* Runs the stream up to the first closed gate. */
@@ -161,12 +168,14 @@ typedef struct operation {
 static operation_t operations[OPERATIONS];
 static int begun;
 
+/* NULL: it was given up by a test that is over. */
 static operation_t *operation_of(const enqueued_t *record)
 {
-    operation_t *its = operations;
-    while (its->record != record)
-        its++;
-    return its;
+    for (int i = 0; i < OPERATIONS; i++) {
+        if (operations[i].record == record)
+            return &operations[i];
+    }
+    return NULL;
 }
 
 static int fake_begin(enqueued_t *record)
@@ -185,7 +194,9 @@ static void fake_target_is_over(enqueued_t *record)
 
 static void fake_drop(enqueued_t *record)
 {
-    operation_of(record)->is_dropped = true;
+    operation_t *its = operation_of(record);
+    if (its != NULL)
+        its->is_dropped = true;
     weft_progress_notify();
 }
 
