@@ -326,11 +326,13 @@ int weft_start(int thread_level)
     weft_vcis_open();
     weft_tool_tell_transports();
     weft_lock_open();
+    /* After the transports, since it watches for libraries that are loaded after it; before
+     * progress, since a message that comes early asks whether its sender's memory can be mapped. */
+    weft_cuda_open();
     weft_progress_open(weft_world.doorbell);
     err = weft_detector_open();
     if (err != MPI_SUCCESS)
         return err;
-    weft_cuda_open(); /* late, since it watches for libraries that are loaded after it */
     weft_world_set_threaded(thread_level == MPI_THREAD_MULTIPLE);
     if (weft_config.PROGRESS_THREAD)
         weft_progress_thread_open();
