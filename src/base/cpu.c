@@ -126,3 +126,12 @@ int weft_cpu_runnable(void)
     fclose(file);
     return runnable;
 }
+
+bool weft_cpu_gets_dirty_sooner(void)
+{
+#ifdef __x86_64__
+    return __builtin_cpu_is("amd");
+#else
+    return false;
+#endif
+}

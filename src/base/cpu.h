@@ -68,6 +68,20 @@ static inline void weft_cpu_fetch_to_write(const void *line)
 #endif
 }
 
+/** Does a core that stores into a line get it sooner from a core that has changed it than from one
+ * that has only read it? So on AMD's processors: of a line that was read both cores have a copy,
+ * and that of the reader has to go first, which takes 7 ns a line on a Zen 4 where the two share a
+ * cache, and 30 ns where not. A changed line comes in 1 to 2 ns. */
+bool weft_cpu_gets_dirty_sooner(void);
+
+/** Change the bytes at `at`, 64 bytes further on, and so on, below at + bytes: one in each cache
+ * line. */
+static inline void weft_cpu_dirty(volatile char *at, size_t bytes)
+{
+    for (size_t line = 0; line < bytes; line += 64)
+        at[line] = 0;
+}
+
 /** Have cache lines that were written, those of [from, from + bytes), moved to the cache that all
  * cores share, from where another one fetches them sooner. Processors without the instruction
  * (cldemote, here for assemblers that do not know it) pass it by. */

@@ -81,8 +81,8 @@ _Static_assert(sizeof(weft_baton_t) == WEFT_BATON_BYTES, "a baton has no gaps");
 
 /** The shared memory between this rank and a peer. */
 typedef struct weft_slots_pair {
-    weft_slot_t *to;         /* [WEFT_SLOTS] */
-    const weft_slot_t *from; /* [WEFT_SLOTS] */
+    weft_slot_t *to;   /* [WEFT_SLOTS] */
+    weft_slot_t *from; /* [WEFT_SLOTS] */
     weft_slot_t *baton;
     uint32_t baton_room; /* bytes of a payload that it has room for, at least WEFT_BATON_SHORT */
 } weft_slots_pair_t;
@@ -101,18 +101,19 @@ typedef struct weft_slots {
                            * slot in the ring: it goes in the baton */
     uint32_t mark;        /* of the next packet in the ring */
     weft_slot_t *baton;
-    uint32_t side;   /* of this rank: WEFT_SLOT_SIDE or 0; the peer's is the other */
-    uint32_t kept;   /* packets for which the baton is not used, though this rank has it */
-    bool has_baton;  /* it is this rank's turn to send in it */
-    bool holds_last; /* the payload of the last packet taken was in its slot */
+    uint32_t side;      /* of this rank: WEFT_SLOT_SIDE or 0; the peer's is the other */
+    uint32_t kept;      /* packets for which the baton is not used, though this rank has it */
+    bool has_baton;     /* it is this rank's turn to send in it */
+    bool holds_last;    /* the payload of the last packet taken was in its slot */
+    bool is_read_dirty; /* lines that were read are left dirty (store_choice.h) */
     weft_doorbell_t *doorbell;
     unsigned vci_bit;
-    const weft_slot_t *from; /* [WEFT_SLOTS] */
-    uint32_t taken, told;    /* packets; what the sender has been told */
-    uint32_t heeds;          /* marks of packets that are the transport's to take */
-    uint32_t baton_room;     /* bytes of a payload that there is room for in the baton, */
-    uint32_t baton_most;     /* and that may go in it */
-    uint32_t baton_long;     /* long ones that have gone in it since another one went elsewhere */
+    weft_slot_t *from;    /* [WEFT_SLOTS] */
+    uint32_t taken, told; /* packets; what the sender has been told */
+    uint32_t heeds;       /* marks of packets that are the transport's to take */
+    uint32_t baton_room;  /* bytes of a payload that there is room for in the baton, */
+    uint32_t baton_most;  /* and that may go in it */
+    uint32_t baton_long;  /* long ones that have gone in it since another one went elsewhere */
 } weft_slots_t;
 
 /** `pair`: the memory of the slots, with zeros at first. `is_higher`: of the two ranks.
@@ -287,11 +288,13 @@ static inline void weft_slots_take_baton(weft_slots_t *slots, size_t bytes)
         slots->room = slots->baton_most;
 }
 
-/** A packet of `bytes` bytes has been read, in this slot. */
+/** A packet of `bytes` bytes has been read, in this slot. The baton goes back as it is. */
 static inline void weft_slots_take(weft_slots_t *slots, const weft_slot_t *slot, size_t bytes)
 {
-    slots->taken++;
     slots->holds_last = weft_slots_hold(slots, slot, bytes);
+    if (slot != slots->baton && slots->is_read_dirty)
+        weft_cpu_dirty(&slots->from[slots->taken % WEFT_SLOTS].payload[WEFT_SLOT_PAYLOAD - 1], 1);
+    slots->taken++;
     if (slot == slots->baton)
         weft_slots_take_baton(slots, bytes);
 }

@@ -3,6 +3,7 @@
 
 #include "runtime/world.h"
 #include "base/config.h"
+#include "base/cpu.h"
 
 #include <string.h>
 
@@ -54,6 +55,12 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
         if ((ways & bit(way)) != 0 && strcmp(weft_config.STORES, names[way]) == 0)
             choice->way = way;
     }
+}
+
+bool weft_store_is_read_dirty(void)
+{
+    bool is_known = strcmp(weft_config.DIRTY_READS, "auto") != 0;
+    return is_known ? strcmp(weft_config.DIRTY_READS, "yes") == 0 : weft_cpu_gets_dirty_sooner();
 }
 
 bool weft_store_suits_small_rings(void)

@@ -96,6 +96,10 @@ static inline void weft_store_set_touched(weft_store_choice_t *choice)
     choice->is_touched = true;
 }
 
+/** Does the only reader of a small ring leave its lines dirty, so that the writer gets them back
+ * sooner (base/cpu.h)? WEFT_DIRTY_READS, or what is known of the processor. */
+bool weft_store_is_read_dirty(void);
+
 /** Are cached data the fastest on this processor between near cores in small rings, too, and gain
  * packets of less than 8 KiB nothing by a large ring? Where the other ways are tried now and then
  * all the same, a message of 4 KiB takes 1.56 us instead of 1.25 on a Cascade Lake, and packets of

@@ -162,7 +162,9 @@ void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel, 
                           weft_cells_t *cells)
 {
     slots->heeds = WEFT_MARKS;
-    *in = (weft_channel_in_t){.channel = *channel, .slots = slots, .cells = cells};
+    slots->is_read_dirty = weft_store_is_read_dirty();
+    *in = (weft_channel_in_t){
+        .channel = *channel, .slots = slots, .cells = cells, .is_read_dirty = slots->is_read_dirty};
 }
 
 void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
@@ -175,6 +177,7 @@ void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
         return;
     weft_map_pages(in->channel.large, (size_t)in->channel.large_units * WEFT_DATA_UNIT);
     use_large(&in->channel);
+    in->is_read_dirty = false; /* its lines leave the caches by themselves */
     in->slots->heeds = WEFT_MEASURED | WEFT_CLAIMED | WEFT_IN_CELL;
 }
 

@@ -12,17 +12,22 @@
  *            by the receiver
  *
  * A small ring stays in the caches of both cores, and each of its lines must be fetched from the
- * cache of the other core, where it was changed last. In a ring larger than those caches, used in
- * order, lines have left them by then, and both cores fetch them from the cache that they share: on
- * five processors that moved 26 to 60 GB/s from core to core instead of 7 to 20; on a sixth (Zen 5)
- * 256 KiB do as well. But the pages of a large ring have to be touched first, which takes from
- * 0.2 ms to 2 ms. So a channel begins with the small ring. Both ranks measure how much time is lost
- * without a large one (the receiver alone does not see it all: on a Zen 4 its copies are fast, and
- * the sender's slow), and for as much the sender touches pages, slice by slice; then it changes
- * over, once. From then on each packet carries a mark. Where the host has no other pair of ranks,
- * the sender changes over when some packets of 8 KiB find no cell, whatever that costs, if they
- * were not read as slowly as from a far core: then the ways to store are tried in less time in a
- * small ring. Not so on processors where a large ring is no faster (weft_store_begins_large()).
+ * cache of the other core, where it was changed last. Where the sender gets a line back sooner if
+ * the receiver has changed it (base/cpu.h), the receiver leaves dirty what it has read: slots and
+ * short payloads. On a Zen 4 windows of 1 KiB go at 10 GB/s instead of 6 then. Long payloads are
+ * measured, and show how far the cores are from each other, which dirty lines would hide.
+ *
+ * In a ring larger than those caches, used in order, lines have left them by then, and both cores
+ * fetch them from the cache that they share: on five processors that moved 26 to 60 GB/s from core
+ * to core instead of 7 to 20; on a sixth (Zen 5) 256 KiB do as well. But the pages of a large ring
+ * have to be touched first, which takes from 0.2 ms to 2 ms. So a channel begins with the small
+ * ring. Both ranks measure how much time is lost without a large one (the receiver alone does not
+ * see it all: on a Zen 4 its copies are fast, and the sender's slow), and for as much the sender
+ * touches pages, slice by slice; then it changes over, once. From then on each packet carries a
+ * mark. Where the host has no other pair of ranks, the sender changes over when some packets of 8
+ * KiB find no cell, whatever that costs, if they were not read as slowly as from a far core: then
+ * the ways to store are tried in less time in a small ring. Not so on processors where a large ring
+ * is no faster (weft_store_begins_large()).
  *
  * A payload in the data ring never wraps: a packet that would not fit before the end skips to the
  * start, which both sides compute alike.
@@ -134,6 +139,7 @@ typedef struct weft_channel_in {
     bool is_measured;                 /* the packet that was peeked at; */
     bool is_claimed;                  /* it has claims, */
     bool is_in_cell;                  /* or lies in a cell */
+    bool is_read_dirty;               /* short payloads that were read are left dirty */
     bool is_slow;                     /* the sender finds the small ring slow */
 } weft_channel_in_t;
 
@@ -325,6 +331,17 @@ static inline bool weft_channel_is_fresh(const weft_channel_in_t *in, size_t byt
     return is_in_ring && in->channel.large != NULL && in->units_taken < in->channel.units;
 }
 
+/** The packet that was peeked at has `bytes` bytes in the ring, which are needed no more. */
+static inline void weft_channel_take_units(weft_channel_in_t *in, size_t bytes)
+{
+    uint32_t units = weft_channel_units(bytes);
+    uint32_t first = in->units_taken + weft_channel_skip(&in->channel, in->units_taken, units);
+    uint32_t at = first & (in->channel.units - 1);
+    if (in->is_read_dirty && bytes < WEFT_STORE_LONG)
+        weft_cpu_dirty(in->channel.data + (size_t)at * WEFT_DATA_UNIT, bytes);
+    in->units_taken = first + units;
+}
+
 /** Take the packet that was peeked at, which has `bytes` bytes; the sender gets its room back with
  * the next write of the credit line. True when that was written: then a sender that waits for room
  * must be woken. */
@@ -340,8 +357,7 @@ static inline bool weft_channel_take(weft_channel_in_t *in, size_t bytes)
             weft_cells_take_spare(in->cells, spare - 1);
         in->is_in_cell = false;
     } else if (!weft_slots_hold(slots, in->slot, bytes)) {
-        uint32_t units = weft_channel_units(bytes);
-        in->units_taken += units + weft_channel_skip(&in->channel, in->units_taken, units);
+        weft_channel_take_units(in, bytes);
     }
     if (!must_tell && in->units_taken - in->units_told < in->channel.units / WEFT_CREDIT_SHARE)
         return false;

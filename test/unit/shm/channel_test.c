@@ -42,7 +42,8 @@ static unsigned pick(unsigned below)
     return (seed >> 16) % below;
 }
 
-/* A channel that has carried `packets` packets before. */
+/* A channel that has carried `packets` packets before. What is read is left dirty: so what comes
+ * out right also shows that nothing is changed that is still needed. */
 static void open_channel(uint32_t packets)
 {
     weft_channel_t channel = {.credit = &credit,
@@ -317,6 +318,45 @@ static void test_claims(void **state)
     }
 }
 
+/* Sends a packet of `bytes` bytes that are all 7, takes it, and returns how many of its lines have
+ * changed. */
+static size_t lines_left_dirty(size_t bytes)
+{
+    size_t dirty = 0;
+    assert_true(send(7, bytes));
+    const char *slot = ring[receiver.taken % WEFT_SLOTS].payload;
+    const char *end = out.channel.data + (size_t)(out.units_sent % out.channel.units) * 64;
+    const char *first = end - (size_t)weft_channel_units(bytes) * 64;
+    assert_true(receive(7));
+    for (const char *line = first; bytes > WEFT_SLOT_PAYLOAD && line < end; line += 64)
+        dirty += *line != 7;
+    return dirty + (slot[WEFT_SLOT_PAYLOAD - 1] == 0);
+}
+
+/* The slot of each packet, and all lines of a short payload in the small ring. */
+static void test_dirty_reads(void **state)
+{
+    (void)state;
+    open_channel(0);
+    memset(ring, 7, sizeof(ring)); /* of an earlier lap */
+    assert_int_equal(lines_left_dirty(WEFT_SLOT_PAYLOAD), 1);
+    assert_int_equal(lines_left_dirty(WEFT_SLOT_PAYLOAD + 1), 2);
+    assert_int_equal(lines_left_dirty(WEFT_DATA_UNIT), 2);
+    assert_int_equal(lines_left_dirty(WEFT_DATA_UNIT + 1), 3);
+    assert_int_equal(lines_left_dirty(WEFT_STORE_LONG - 1), 33);
+    assert_int_equal(lines_left_dirty(WEFT_STORE_LONG), 1);
+    credit.lost_ns = INT64_MAX / 2;
+    while (out.channel.large != NULL)
+        weft_channel_prepare(&out);
+    assert_int_equal(lines_left_dirty(1000), 1);
+    weft_config.DIRTY_READS = "no";
+    open_channel(0);
+    weft_config.DIRTY_READS = "yes";
+    memset(ring, 7, sizeof(ring));
+    assert_int_equal(lines_left_dirty(WEFT_SLOT_PAYLOAD), 0);
+    assert_int_equal(lines_left_dirty(1000), 0);
+}
+
 /* The bytes that the baton takes once a long payload has gone through the ring, where cached data
  * have cost so much. */
 static uint32_t baton_after(float ns_per_kib)
@@ -488,6 +528,7 @@ static void test_no_cells(void **state)
 
 int main(void)
 {
+    weft_config.DIRTY_READS = "yes";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_order),
         cmocka_unit_test(test_wrap_of_numbers),
@@ -497,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_no_large_ring),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_dirty_reads),
         cmocka_unit_test(test_long_baton),
         cmocka_unit_test(test_large_ring_taken),
         cmocka_unit_test(test_cells_pass),
