@@ -6,7 +6,7 @@
  * them must not buy a large ring, whose pages cost up to two milliseconds. Where the small ring is
  * fast, a large one makes messages some 10 % faster still (Zen 5: 1 MiB at 52 and 60 GB/s in both
  * directions), and long ones a sixth where it is fast since data are not simply cached (Zen 4,
- * claimed as store_choice.h says: 64 KiB in 3.5 us and 2.8). So it comes after some 100 MiB.
+ * left dirty as store_choice.h says: 64 KiB in 3.5 us and 2.8). So it comes after some 100 MiB.
  *
  * One of these belongs to one side of a channel, or to a member of a wall; no thread safety.
  */

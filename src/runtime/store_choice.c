@@ -28,7 +28,7 @@ static const float worth = 0.8F;
 /* If so much more is taken than in the round before, the cores have moved. */
 static const float is_unlike = 2;
 
-static const char *const names[WEFT_STORES] = {"cached", "claimed", "nontemporal"};
+static const char *const names[WEFT_STORES] = {"cached", "dirty", "nontemporal"};
 
 static unsigned bit(weft_store_t way)
 {
@@ -37,6 +37,7 @@ static unsigned bit(weft_store_t way)
 
 void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
 {
+    bool is_choice = (ways & ~bit(WEFT_STORE_CACHED)) != 0;
     if (weft_copy_nontemporal == NULL)
         ways &= ~bit(WEFT_STORE_NONTEMPORAL);
     *choice = (weft_store_choice_t){.way = WEFT_STORE_CACHED,
@@ -47,8 +48,8 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
                                     .left = APART_FIRST,
                                     .apart = APART_FIRST,
                                     .gap = GAP_FIRST * lap};
-    if (strcmp(weft_config.STORES, "auto") == 0 && choice->untried != 0)
-        return;
+    if (strcmp(weft_config.STORES, "auto") == 0 && is_choice)
+        return; /* with one way alone, too: whether the cores are near is learnt all the same */
     choice->left = 0; /* so none is measured for a long time */
     choice->ways = 0;
     for (int way = 0; way < WEFT_STORES; way++) {
@@ -59,8 +60,8 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap)
 
 bool weft_store_is_read_dirty(void)
 {
-    bool is_known = strcmp(weft_config.DIRTY_READS, "auto") != 0;
-    return is_known ? strcmp(weft_config.DIRTY_READS, "yes") == 0 : weft_cpu_gets_dirty_sooner();
+    return strcmp(weft_config.STORES, names[WEFT_STORE_DIRTY]) == 0 ||
+           (strcmp(weft_config.STORES, "auto") == 0 && weft_cpu_gets_dirty_sooner());
 }
 
 bool weft_store_suits_small_rings(void)
@@ -78,6 +79,11 @@ bool weft_store_begins_large(void)
 void weft_store_expect_cached(weft_store_choice_t *choice)
 {
     choice->expects_cached = true;
+}
+
+void weft_store_prefer_dirty(weft_store_choice_t *choice)
+{
+    choice->prefers_dirty = (choice->ways & bit(WEFT_STORE_DIRTY)) != 0;
 }
 
 static void turn_to(weft_store_choice_t *choice, weft_store_t way)
@@ -157,17 +163,42 @@ static bool is_slow(const weft_store_choice_t *choice)
     return choice->least > (is_expected ? SLOW_CACHED : SLOW);
 }
 
+/* Begin again with this way, as if nothing was known of it. */
+static void begin_with(weft_store_choice_t *choice, weft_store_t way)
+{
+    turn_to(choice, way);
+    choice->usual = 0;
+}
+
+/* Between near cores takes what is preferred there, and begins anew when they have moved. True:
+ * nothing else is to be tried. */
+static bool settles_on_dirty(weft_store_choice_t *choice, bool have_moved)
+{
+    bool is_dirty = choice->way == WEFT_STORE_DIRTY;
+    bool comes_next = choice->way == WEFT_STORE_CACHED && weft_store_is_near(choice);
+    if (!choice->prefers_dirty || (!is_dirty && !comes_next))
+        return false;
+    if (!is_dirty)
+        begin_with(choice, WEFT_STORE_DIRTY);
+    else if (have_moved)
+        begin_with(choice, WEFT_STORE_CACHED);
+    return true;
+}
+
 static void end_round(weft_store_choice_t *choice)
 {
-    bool is_first = choice->usual == 0;
-    if (!is_first && choice->least > is_unlike * choice->usual) {
+    bool have_moved = choice->usual != 0 && choice->least > is_unlike * choice->usual;
+    if (have_moved) {
         choice->untried = choice->ways & ~bit(choice->way);
         choice->next_try = choice->bytes;
     }
     choice->usual = choice->least;
     choice->samples = 0;
     choice->apart = APART;
-    if (is_slow(choice) && choice->bytes >= choice->next_try)
+    if (settles_on_dirty(choice, have_moved))
+        return;
+    bool has_others = (choice->ways & ~bit(choice->way)) != 0;
+    if (has_others && is_slow(choice) && choice->bytes >= choice->next_try)
         try_next(choice);
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a writer stores data into shared memory that other cores read. There are three ways:
+ * How a writer stores data into shared memory that other cores read, and how these leave it. There
+ * are three ways:
  *
  * cached        Through the caches. A reader that shares a cache with the writer takes lines out of
  *               the writer's cache at 40 GB/s and more. But where the memory is used again before
  *               both cores have dropped its lines, the writer has to take each one back from a core
  *               that holds a copy of it, and that is slow: on a Zen 4, 7 ns a line in one group of
  *               cores, 30 ns between two groups, one line after the other.
- * claimed       The same, and before the reader reads a line it stores a byte there, which makes
- *               the line its own. A line that another core has changed is taken from it in 1 to 2
- *               ns on that Zen 4. The byte is the one that the line begins with; the writer leaves
- *               it a second time, behind the data. For memory with one reader.
+ * dirty         The same, and when the reader has read a line it stores a byte there. A line that
+ *               one core alone has, and has changed, is taken from it in 1 to 2 ns on that Zen 4.
+ *               For memory with one reader.
  * nontemporal   Past the caches (base/copy.h). Where the two cores share no cache, the reader would
  *               have to fetch each line from the cache of the other core, at 2.2 GB/s on that Zen
  *               4. Lines that were stored past the caches come from memory, which the processor
@@ -38,7 +38,7 @@
 
 typedef enum weft_store {
     WEFT_STORE_CACHED,
-    WEFT_STORE_CLAIMED,
+    WEFT_STORE_DIRTY,
     WEFT_STORE_NONTEMPORAL,
     WEFT_STORES,
 } weft_store_t;
@@ -61,6 +61,7 @@ static inline bool weft_store_is_far(weft_store_cost_t cost)
 typedef struct weft_store_choice {
     weft_store_t way;
     bool expects_cached;
+    bool prefers_dirty;          /* to cached data between near cores */
     bool is_touched;             /* the memory: both sides have its pages */
     unsigned ways;               /* that may be taken, a bit each; 0: there is no choice */
     unsigned untried;            /* of them, since `way` was taken */
@@ -90,14 +91,19 @@ void weft_store_open(weft_store_choice_t *choice, unsigned ways, size_t lap);
  * weft_store_suits_small_rings(). After weft_store_open(). */
 void weft_store_expect_cached(weft_store_choice_t *choice);
 
+/** Lines are left dirty as soon as cached data show that the cores are near, without a try: where
+ * packets go one after the other, the clock does not see what a writer spends while its stores wait
+ * in the core. After weft_store_open(). */
+void weft_store_prefer_dirty(weft_store_choice_t *choice);
+
 /** The reader and the writer have touched all pages of the memory. After weft_store_open(). */
 static inline void weft_store_set_touched(weft_store_choice_t *choice)
 {
     choice->is_touched = true;
 }
 
-/** Does the only reader of a small ring leave its lines dirty, so that the writer gets them back
- * sooner (base/cpu.h)? WEFT_DIRTY_READS, or what is known of the processor. */
+/** Does the only reader of a small ring leave its lines dirty, whatever is learnt? Where
+ * weft_config.STORES says so, or does not say otherwise and weft_cpu_gets_dirty_sooner(). */
 bool weft_store_is_read_dirty(void);
 
 /** Are cached data the fastest on this processor between near cores in small rings, too, and gain
@@ -135,7 +141,7 @@ void weft_store_note(weft_store_choice_t *choice, weft_store_cost_t cost, size_t
  * in vain. */
 void weft_store_restart(weft_store_choice_t *choice);
 
-/** Copy any number of bytes so; without the bytes for claims. */
+/** Copy any number of bytes so. */
 static inline void weft_store_copy(weft_store_t way, void *to, const void *from, size_t bytes)
 {
     if (way == WEFT_STORE_NONTEMPORAL)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "runtime/wall_place.h"
 
-#include "base/claims.h"
-
 enum {
     PAGE = 4096,
     RING_LEAST = 64 * 1024,
@@ -34,7 +32,7 @@ static size_t rings_of(int ranks)
 
 size_t weft_walls_bytes(int ranks, size_t ring_bytes)
 {
-    size_t strip = ring_bytes + weft_claims_bytes(ring_bytes) + WEFT_SWAPS * WEFT_SWAP_BYTES;
+    size_t strip = ring_bytes + WEFT_SWAPS * WEFT_SWAP_BYTES;
     return ring_bytes == 0 ? 0 : posts_bytes(ranks) + rings_of(ranks) * strip;
 }
 
@@ -59,16 +57,9 @@ char *weft_wall_ring(int wall, int local_rank)
     return rings() + index_of(wall, local_rank) * weft_wall_place.ring_bytes;
 }
 
-char *weft_wall_claims(int wall, int local_rank)
-{
-    size_t bytes = weft_wall_place.ring_bytes;
-    return rings() + rings_of(weft_wall_place.ranks) * bytes +
-           index_of(wall, local_rank) * weft_claims_bytes(bytes);
-}
-
 char *weft_wall_swap(int wall, int local_rank)
 {
     size_t bytes = weft_wall_place.ring_bytes;
-    return rings() + rings_of(weft_wall_place.ranks) * (bytes + weft_claims_bytes(bytes)) +
+    return rings() + rings_of(weft_wall_place.ranks) * bytes +
            index_of(wall, local_rank) * WEFT_SWAPS * WEFT_SWAP_BYTES;
 }

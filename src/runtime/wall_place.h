@@ -34,7 +34,7 @@ typedef struct weft_post {
         char data[WEFT_POST_DATA];
         struct {
             uint64_t offset;
-            bool has_claims; /* for its lines (base/claims.h) */
+            bool is_left_dirty; /* its lines are, by the only reader (store_choice.h) */
         };
     };
 } weft_post_t;
@@ -84,8 +84,6 @@ size_t weft_walls_bytes(int ranks, size_t ring_bytes);
 weft_strip_t *weft_wall_strip(int wall, int local_rank);
 /** Begins with a page. */
 char *weft_wall_ring(int wall, int local_rank);
-/** The claims of its lines. */
-char *weft_wall_claims(int wall, int local_rank);
 /** [WEFT_SWAPS][WEFT_SWAP_BYTES] */
 char *weft_wall_swap(int wall, int local_rank);
 

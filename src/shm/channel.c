@@ -21,15 +21,19 @@ static void expect_cached(weft_channel_out_t *out)
         weft_store_expect_cached(&out->stores[i]);
 }
 
-static void open_stores(weft_channel_out_t *out)
+/* Lines of a large ring leave the caches by themselves. */
+static void open_stores(weft_channel_out_t *out, bool is_large)
 {
-    static const unsigned cached = 1u << WEFT_STORE_CACHED, claimed = 1u << WEFT_STORE_CLAIMED,
+    static const unsigned cached = 1u << WEFT_STORE_CACHED, dirty = 1u << WEFT_STORE_DIRTY,
                           nontemporal = 1u << WEFT_STORE_NONTEMPORAL;
     size_t lap = (size_t)out->channel.units * WEFT_DATA_UNIT;
     bool lacks_large = out->channel.large != NULL;
+    unsigned ways = is_large ? cached | nontemporal : cached | dirty | nontemporal;
     float usual = out->stores[0].cached; /* the cores are where they were */
     for (int i = 0; i < WEFT_STORE_LONGEST; i++)
-        weft_store_open(&out->stores[i], cached | claimed | nontemporal, lap);
+        weft_store_open(&out->stores[i], ways, lap);
+    for (int i = 0; i < WEFT_STORE_LONGEST && weft_store_is_read_dirty(); i++)
+        weft_store_prefer_dirty(&out->stores[i]);
     weft_store_open(&out->stores[WEFT_STORE_LONGEST], lacks_large ? cached : cached | nontemporal,
                     lap);
     out->stores[0].cached = usual;
@@ -40,7 +44,6 @@ static void open_stores(weft_channel_out_t *out)
 static void use_large(weft_channel_t *channel)
 {
     channel->data = channel->large;
-    channel->claims = channel->large_claims;
     channel->units = channel->large_units;
     channel->large = NULL;
 }
@@ -145,7 +148,7 @@ void weft_channel_out_init(weft_channel_out_t *out, const weft_channel_t *channe
                                 .loss = {.from = weft_channel_loses_from()},
                                 .enlarge_at_ns = WEFT_ENLARGE_NS,
                                 .is_throttled = is_throttled};
-    open_stores(out);
+    open_stores(out, false);
     out->is_near = weft_store_is_near(&out->stores[0]); /* where nothing is learnt */
     out->cells_left = CELLS_LEFT;
     out->cells_unmeasured = CELLS_SAMPLED;
@@ -170,7 +173,7 @@ void weft_channel_in_init(weft_channel_in_t *in, const weft_channel_t *channel, 
 void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
 {
     in->is_in_cell = (marks & WEFT_IN_CELL) != 0;
-    in->is_claimed = (marks & WEFT_CLAIMED) != 0;
+    in->is_left_dirty = (marks & WEFT_LEFT_DIRTY) != 0;
     in->is_measured = (marks & WEFT_MEASURED) != 0;
     in->is_slow = (marks & WEFT_RING_SLOW) != 0;
     if ((marks & WEFT_IN_LARGE) == 0 || in->channel.large == NULL)
@@ -178,13 +181,13 @@ void weft_channel_heed(weft_channel_in_t *in, uint32_t marks)
     weft_map_pages(in->channel.large, (size_t)in->channel.large_units * WEFT_DATA_UNIT);
     use_large(&in->channel);
     in->is_read_dirty = false; /* its lines leave the caches by themselves */
-    in->slots->heeds = WEFT_MEASURED | WEFT_CLAIMED | WEFT_IN_CELL;
+    in->slots->heeds = WEFT_MEASURED | WEFT_LEFT_DIRTY | WEFT_IN_CELL;
 }
 
 static void send_through_large(weft_channel_out_t *out)
 {
     use_large(&out->channel);
-    open_stores(out);
+    open_stores(out, true);
     expect_cached(out);
     out->measures = NULL;
     out->slots->mark = WEFT_IN_LARGE;
@@ -321,22 +324,12 @@ void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, siz
 
 uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes)
 {
-    uint32_t marks = out->sample_mark, lines = weft_channel_units(bytes);
+    uint32_t marks = out->sample_mark;
     if (out->is_in_cell)
         return pass_cell(out);
     out->sample_mark = 0;
-    if (weft_channel_choice(out, bytes)->way != WEFT_STORE_CLAIMED)
-        return marks;
-    uint32_t at = (out->units_sent + out->reserved_units - lines) & (out->channel.units - 1);
-    weft_claims_leave(out->channel.claims, out->channel.data, (size_t)at * WEFT_DATA_UNIT, bytes);
-    return marks | WEFT_CLAIMED;
-}
-
-void weft_channel_claim(weft_channel_in_t *in, const void *payload, size_t bytes)
-{
-    size_t offset = (size_t)((const char *)payload - in->channel.data);
-    weft_claims_take(in->channel.claims, in->channel.data, offset, bytes);
-    in->is_claimed = false;
+    bool is_dirty = weft_channel_choice(out, bytes)->way == WEFT_STORE_DIRTY;
+    return is_dirty ? marks | WEFT_LEFT_DIRTY : marks;
 }
 
 void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns)

@@ -7,7 +7,6 @@
  *   data   | longer payloads, in units of 64 bytes, in the order of their slots | a power of two
  *   large  | the same, later in place of `data` | a power of two, about twice a core's own cache
  *   cells  | payloads that go back and forth, or both ways at once (shm/cells.h)
- *   claims | a byte for each unit of data, and of large (base/claims.h)
  *   credit | slots taken | units taken | throttled | mutual | asks | read cost | lost ns |
  *            by the receiver
  *
@@ -15,7 +14,7 @@
  * cache of the other core, where it was changed last. Where the sender gets a line back sooner if
  * the receiver has changed it (base/cpu.h), the receiver leaves dirty what it has read: slots and
  * short payloads. On a Zen 4 windows of 1 KiB go at 10 GB/s instead of 6 then. Long payloads are
- * measured, and show how far the cores are from each other, which dirty lines would hide.
+ * measured at first, and show how far the cores are from each other, which dirty lines would hide.
  *
  * In a ring larger than those caches, used in order, lines have left them by then, and both cores
  * fetch them from the cache that they share: on five processors that moved 26 to 60 GB/s from core
@@ -36,7 +35,6 @@
 #define WEFT_SHM_CHANNEL_H
 
 #include "runtime/transport.h"
-#include "base/claims.h"
 #include "base/clock.h"
 #include "base/copy.h"
 #include "shm/cells.h"
@@ -54,14 +52,14 @@
  * for room always gets it. */
 enum {
     WEFT_DATA_UNIT = 64,
-    WEFT_ENLARGE_NS = 200000, /* that is lost before a sender begins to change over */
-    WEFT_SLICE_UNITS = 1024,  /* of the large ring, whose pages are touched at a time: 64 KiB */
-    WEFT_IN_LARGE = 1 << 23,  /* mark of a packet after that, among its bytes */
-    WEFT_RING_SLOW = 1 << 22, /* of one before that, from a sender that finds its ring slow */
-    WEFT_MEASURED = 1 << 21,  /* of one whose reading is to be measured (weft_channel_store) */
-    WEFT_CLAIMED = 1 << 20,   /* of one whose lines the receiver claims (weft_channel_claim) */
-    WEFT_IN_CELL = 1 << 19,   /* of one whose payload lies in a cell, which its slot names */
-    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW | WEFT_MEASURED | WEFT_CLAIMED | WEFT_IN_CELL,
+    WEFT_ENLARGE_NS = 200000,  /* that is lost before a sender begins to change over */
+    WEFT_SLICE_UNITS = 1024,   /* of the large ring, whose pages are touched at a time: 64 KiB */
+    WEFT_IN_LARGE = 1 << 23,   /* mark of a packet after that, among its bytes */
+    WEFT_RING_SLOW = 1 << 22,  /* of one before that, from a sender that finds its ring slow */
+    WEFT_MEASURED = 1 << 21,   /* of one whose reading is to be measured (weft_channel_store) */
+    WEFT_LEFT_DIRTY = 1 << 20, /* of a long one whose lines the receiver leaves so */
+    WEFT_IN_CELL = 1 << 19,    /* of one whose payload lies in a cell, which its slot names */
+    WEFT_MARKS = WEFT_IN_LARGE | WEFT_RING_SLOW | WEFT_MEASURED | WEFT_LEFT_DIRTY | WEFT_IN_CELL,
 };
 
 /** Sizes of long payloads have choices of their own. The longest are parts of large messages, for
@@ -89,10 +87,8 @@ _Static_assert(sizeof(weft_credit_t) == 64, "credits have a line of their own");
 typedef struct weft_channel {
     weft_credit_t *credit;
     char *data;
-    char *claims;   /* of the lines of the data ring (base/claims.h), which are its units */
     uint32_t units; /* of it; a power of two */
     char *large;    /* begins with a page; NULL: there is none, or it is `data` by now */
-    char *large_claims;
     uint32_t large_units;
 } weft_channel_t;
 
@@ -137,8 +133,8 @@ typedef struct weft_channel_in {
     uint32_t units_taken, units_told; /* as of slots: what the credit line says */
     uint32_t measured;                /* packets so far */
     bool is_measured;                 /* the packet that was peeked at; */
-    bool is_claimed;                  /* it has claims, */
-    bool is_in_cell;                  /* or lies in a cell */
+    bool is_left_dirty;               /* its lines are, */
+    bool is_in_cell;                  /* or it lies in a cell */
     bool is_read_dirty;               /* short payloads that were read are left dirty */
     bool is_slow;                     /* the sender finds the small ring slow */
 } weft_channel_in_t;
@@ -266,12 +262,8 @@ void weft_channel_store(weft_channel_out_t *out, void *to, const void *from, siz
  * from now on: true. */
 bool weft_channel_allow_long_baton(weft_channel_out_t *out);
 
-/** Such a payload, of `bytes` bytes, is in its place, and gets claims if it is to have some.
- * Returns the marks for the packet. */
+/** Such a payload, of `bytes` bytes, is in its place. Returns the marks for the packet. */
 uint32_t weft_channel_finish(weft_channel_out_t *out, size_t bytes);
-
-/** Claim the lines of the payload that was peeked at, which has claims. */
-void weft_channel_claim(weft_channel_in_t *in, const void *payload, size_t bytes);
 
 /** The packet WEFT_MEASURED that was peeked at took `ns` to read. */
 void weft_channel_show_cost(weft_channel_in_t *in, size_t bytes, int64_t ns);
@@ -337,8 +329,9 @@ static inline void weft_channel_take_units(weft_channel_in_t *in, size_t bytes)
     uint32_t units = weft_channel_units(bytes);
     uint32_t first = in->units_taken + weft_channel_skip(&in->channel, in->units_taken, units);
     uint32_t at = first & (in->channel.units - 1);
-    if (in->is_read_dirty && bytes < WEFT_STORE_LONG)
+    if (in->is_left_dirty || (in->is_read_dirty && bytes < WEFT_STORE_LONG))
         weft_cpu_dirty(in->channel.data + (size_t)at * WEFT_DATA_UNIT, bytes);
+    in->is_left_dirty = false;
     in->units_taken = first + units;
 }
 

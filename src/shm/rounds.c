@@ -49,21 +49,16 @@ static __attribute__((cold)) void note_large_ring(weft_shm_peer_t *peer)
     weft_short_expect_ring(&wefti_shm.short_choice);
 }
 
-/* A packet that is measured, or has claims. */
-static __attribute__((noinline)) void sink_marked(weft_shm_peer_t *peer, weft_header_t header,
-                                                  const void *payload, bool is_of_loss)
+static __attribute__((noinline)) void sink_measured(weft_shm_peer_t *peer, weft_header_t header,
+                                                    const void *payload, bool is_of_loss)
 {
-    bool is_claimed = peer->in.is_claimed, is_measured = peer->in.is_measured;
-    int64_t began_ns = is_of_loss || is_measured ? weft_clock_ns() : 0;
-    if (is_claimed)
-        weft_channel_claim(&peer->in, payload, header.bytes);
+    bool is_cached = !peer->in.is_left_dirty, is_measured = peer->in.is_measured;
+    int64_t began_ns = weft_clock_ns();
     wefti_shm.sink(peer->process, header, payload);
-    if (began_ns == 0)
-        return;
     int64_t ns = weft_clock_ns() - began_ns;
     if (is_of_loss)
         wefti_shm_count_lost(peer,
-                             weft_ring_loss_of_sample(&peer->loss, header.bytes, ns, !is_claimed));
+                             weft_ring_loss_of_sample(&peer->loss, header.bytes, ns, is_cached));
     if (is_measured)
         weft_channel_show_cost(&peer->in, header.bytes, ns);
 }
@@ -103,8 +98,8 @@ static inline int drain_channel(weft_shm_peer_t *peer)
         }
         bool is_of_loss = !peer->in.is_in_cell && !peer->is_enlarged &&
                           weft_ring_loss_is_sample(&peer->loss, header.bytes);
-        if (__builtin_expect(is_of_loss || peer->in.is_measured || peer->in.is_claimed, 0))
-            sink_marked(peer, header, payload, is_of_loss);
+        if (__builtin_expect(is_of_loss || peer->in.is_measured, 0))
+            sink_measured(peer, header, payload, is_of_loss);
         else
             wefti_shm.sink(peer->process, header, payload);
         taken++;

@@ -73,7 +73,7 @@ static size_t baton_index(size_t one, size_t other)
 
 /* Where the channels of a VCI are, from the beginning of the segment on. */
 typedef struct vci_layout {
-    size_t credits, slots, data, claims, batons, end;
+    size_t credits, slots, data, batons, end;
     size_t data_bytes, baton_bytes; /* of each */
 } vci_layout_t;
 
@@ -83,8 +83,7 @@ static vci_layout_t vci_layout(size_t begin, int ranks, size_t data_bytes, size_
     vci_layout_t its = {.credits = begin, .data_bytes = data_bytes, .baton_bytes = baton_bytes};
     its.slots = round_up(begin + pairs * sizeof(weft_credit_t), PAGE);
     its.data = round_up(its.slots + pairs * WEFT_SLOTS * sizeof(weft_slot_t), PAGE);
-    its.claims = its.data + pairs * data_bytes;
-    its.batons = round_up(its.claims + pairs * weft_claims_bytes(data_bytes), PAGE);
+    its.batons = round_up(its.data + pairs * data_bytes, PAGE);
     its.end = round_up(its.batons + batons * baton_bytes, PAGE);
     return its;
 }
@@ -106,15 +105,9 @@ static size_t large_offset(int ranks, size_t data_bytes)
     return first_layout(ranks, data_bytes, WEFT_BATON_BYTES).end;
 }
 
-static size_t large_claims_offset(int ranks, size_t data_bytes, size_t large_bytes)
-{
-    return large_offset(ranks, data_bytes) + pairs_of(ranks) * large_bytes;
-}
-
 static size_t boards_offset(int ranks, size_t data_bytes, size_t large_bytes)
 {
-    return large_claims_offset(ranks, data_bytes, large_bytes) +
-           pairs_of(ranks) * weft_claims_bytes(large_bytes);
+    return large_offset(ranks, data_bytes) + pairs_of(ranks) * large_bytes;
 }
 
 static size_t walls_offset(int ranks, size_t data_bytes, size_t large_bytes)
@@ -496,8 +489,6 @@ static void add_large_ring(const weft_segment_t *segment, size_t pair, weft_chan
     if (large_bytes == 0)
         return;
     channel->large = base + large_offset(ranks, data_bytes) + pair * large_bytes;
-    channel->large_claims = base + large_claims_offset(ranks, data_bytes, large_bytes) +
-                            pair * weft_claims_bytes(large_bytes);
     channel->large_units = (uint32_t)(large_bytes / WEFT_DATA_UNIT);
 }
 
@@ -510,7 +501,6 @@ weft_channel_t weft_segment_channel(const weft_segment_t *segment, int vci, int 
     weft_channel_t channel = {
         .credit = (weft_credit_t *)(void *)(base + its.credits) + pair,
         .data = base + its.data + pair * its.data_bytes,
-        .claims = base + its.claims + pair * weft_claims_bytes(its.data_bytes),
         .units = (uint32_t)(its.data_bytes / WEFT_DATA_UNIT),
     };
     if (vci == 0)

@@ -123,11 +123,11 @@ static void shm_throttle(weft_endpoint_t *endpoint, bool is_on)
 
 /* ---- receiving ---- */
 
-/* Packets that are measured, or have claims, are left to a round of progress. */
+/* Packets that are measured are left to a round of progress. */
 static bool shm_peek(weft_endpoint_t *endpoint, weft_header_t *header, const void **payload)
 {
     weft_channel_in_t *in = &((weft_shm_peer_t *)endpoint)->in;
-    return weft_channel_peek(in, header, payload) && !in->is_measured && !in->is_claimed;
+    return weft_channel_peek(in, header, payload) && !in->is_measured;
 }
 
 static void shm_take(weft_endpoint_t *endpoint, size_t bytes)
@@ -378,11 +378,11 @@ static void log_stores(void)
     int learnt[WEFT_STORES] = {0};
     for (int i = 0; i < wefti_shm.segment.ranks; i++)
         weft_channel_count_stores(&wefti_shm.peers[i].out, learnt);
-    if (learnt[WEFT_STORE_CACHED] + learnt[WEFT_STORE_CLAIMED] + learnt[WEFT_STORE_NONTEMPORAL] > 0)
+    if (learnt[WEFT_STORE_CACHED] + learnt[WEFT_STORE_DIRTY] + learnt[WEFT_STORE_NONTEMPORAL] > 0)
         WEFT_LOG(WEFT_INFO, "shm",
-                 "long packets are stored for so many ranks and sizes: cached %d, claimed %d, "
+                 "long packets are stored for so many ranks and sizes: cached %d, dirty %d, "
                  "nontemporal %d",
-                 learnt[WEFT_STORE_CACHED], learnt[WEFT_STORE_CLAIMED],
+                 learnt[WEFT_STORE_CACHED], learnt[WEFT_STORE_DIRTY],
                  learnt[WEFT_STORE_NONTEMPORAL]);
 }
 

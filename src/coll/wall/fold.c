@@ -60,7 +60,12 @@ bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t of
         if (data == NULL)
             return false;
         its->at[i] = data + offset;
-        weft_wall_claim(wall, i, bytes, its->at[i], its->count * its->type->size);
     }
     return true;
+}
+
+void weft_fold_have_read(const weft_wall_t *wall, const weft_fold_t *its, size_t bytes)
+{
+    for (int i = 0; i < its->operands; i++)
+        weft_wall_have_read(wall, i, bytes, its->at[i], its->count * its->type->size);
 }

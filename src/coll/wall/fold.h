@@ -29,6 +29,9 @@ void weft_fold_twice(const weft_fold_t *its, void *out, void *copy, weft_store_t
  * wall->error. */
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset);
 
+/** They have been reduced, and are needed no more. */
+void weft_fold_have_read(const weft_wall_t *wall, const weft_fold_t *its, size_t bytes);
+
 static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operands, size_t count)
 {
     weft_fold_t its;

@@ -365,7 +365,7 @@ static inline void make_post(weft_wall_t *wall)
     weft_post_t *post = &wall->strip->posts[wall->number % WEFT_WALL_POSTS];
     size_t in_ring = wall->ring_at - wall->begins[wall->number % WEFT_WALL_POSTS];
     if (in_ring > 0)
-        weft_wall_leave_claims(wall);
+        weft_wall_say_if_dirty(wall);
     post->stamp = wall->stamp;
     wall->swaps.is_taken = false;
     atomic_store_explicit(&post->number, wall->number, memory_order_release);

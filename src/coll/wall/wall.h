@@ -68,7 +68,6 @@ typedef struct weft_wall_groups weft_wall_groups_t;
 typedef struct weft_wall_member {
     const weft_strip_t *strip;
     char *ring;
-    const char *claims;
     char *swap;
     struct weft_doorbell *doorbell;
     const atomic_uint *leaving;
@@ -111,8 +110,7 @@ struct weft_wall {
     uint64_t all_have;   /* all members have made the posts up to this one */
     uint64_t stamp;      /* of the call under way */
     weft_strip_t *strip; /* this member's */
-    char *ring;          /* this member's, */
-    char *claims;        /* with the claims of its lines */
+    char *ring;          /* this member's */
     size_t ring_bytes;   /* in use, a power of two */
     uint64_t ring_at;    /* where the next data go, counted on when the ring begins again */
     uint64_t begins[WEFT_WALL_POSTS]; /* ring_at before the data of the last posts */
@@ -345,10 +343,10 @@ static inline const weft_post_t *weft_wall_post_of(const weft_wall_t *wall, int 
     return &wall->members[member].strip->posts[wall->number % WEFT_WALL_POSTS];
 }
 
-void weft_wall_claim_lines(const weft_wall_t *wall, int member, const void *data, size_t bytes);
+void weft_wall_leave_dirty(const weft_wall_t *wall, int member, const void *data, size_t bytes);
 
-/** Leave claims for a post of long data, if that is how data are stored. */
-void weft_wall_leave_claims(weft_wall_t *wall);
+/** Say in a post of long data whether its lines are to be left dirty. */
+void weft_wall_say_if_dirty(weft_wall_t *wall);
 
 /** The data of a member's post of this number, which is there: `bytes` bytes, whose stamp has been
  * looked at. They stay until this rank makes its next post. */
@@ -371,13 +369,13 @@ static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t b
     return weft_wall_known_data(wall, member, bytes);
 }
 
-/** Claim the lines of some of a post's data before they are read (base/claims.h): `bytes` bytes at
- * `data`. The post has `all` bytes. */
-static inline void weft_wall_claim(const weft_wall_t *wall, int member, size_t all,
-                                   const void *data, size_t bytes)
+/** Some of a post's data have been read, and this rank needs them no more: `bytes` bytes at `data`,
+ * of a post of `all` bytes. Their lines are left dirty if the post says so. */
+static inline void weft_wall_have_read(const weft_wall_t *wall, int member, size_t all,
+                                       const void *data, size_t bytes)
 {
-    if (__builtin_expect(all > WEFT_POST_DATA && weft_wall_post_of(wall, member)->has_claims, 0))
-        weft_wall_claim_lines(wall, member, data, bytes);
+    if (__builtin_expect(all > WEFT_POST_DATA && weft_wall_post_of(wall, member)->is_left_dirty, 0))
+        weft_wall_leave_dirty(wall, member, data, bytes);
 }
 
 /** The bytes with which a member has stamped its post of this number, which is there: for calls

@@ -199,13 +199,11 @@ static bool combine(const wall_offer_t *offers, int members, wall_offer_t *sum)
 static void add_member(weft_wall_t *wall, int member)
 {
     int local_rank = weft_process_local_rank(weft_comm_process(wall->comm, member));
-    wall->members[member] =
-        (weft_wall_member_t){.strip = weft_wall_strip(wall->index, local_rank),
-                             .ring = weft_wall_ring(wall->index, local_rank),
-                             .claims = weft_wall_claims(wall->index, local_rank),
-                             .swap = weft_wall_swap(wall->index, local_rank),
-                             .doorbell = weft_wall_place.doorbell(local_rank),
-                             .leaving = weft_wall_place.leaving(local_rank)};
+    wall->members[member] = (weft_wall_member_t){.strip = weft_wall_strip(wall->index, local_rank),
+                                                 .ring = weft_wall_ring(wall->index, local_rank),
+                                                 .swap = weft_wall_swap(wall->index, local_rank),
+                                                 .doorbell = weft_wall_place.doorbell(local_rank),
+                                                 .leaving = weft_wall_place.leaving(local_rank)};
 }
 
 /* Where members take turns on a core, each chunk takes a turn of each, so chunks are as large as
@@ -223,7 +221,6 @@ static void use_ring(weft_wall_t *wall)
     size_t in_use = ring_in_use[wall->index];
     wall->chunk = chunk_bytes(wall->size);
     wall->ring = weft_wall_ring(wall->index, weft_world.local_rank);
-    wall->claims = weft_wall_claims(wall->index, weft_world.local_rank);
     wall->ring_bytes = in_use > 0 ? in_use : RING_LEAST;
 }
 

@@ -18,8 +18,8 @@ static bool take_piece(const weft_wall_call_t *call, int member, const weft_elem
     const void *data = weft_wall_data(call->wall, member, part);
     if (data == NULL)
         return false;
-    weft_wall_claim(call->wall, member, part, data, part);
     weft_wall_unpack(to, weft_wall_done(call), data, part);
+    weft_wall_have_read(call->wall, member, part, data, part);
     return true;
 }
 
@@ -179,8 +179,8 @@ static bool take_own_piece(const weft_wall_call_t *call, int member, const weft_
     if (data == NULL)
         return false;
     data += weft_wall_place_of(wall, (size_t)wall->rank * part);
-    weft_wall_claim(wall, member, all, data, part);
     weft_wall_unpack(to, weft_wall_done(call), data, part);
+    weft_wall_have_read(wall, member, all, data, part);
     return true;
 }
 

@@ -238,19 +238,24 @@ static bool is_as_expected(const neighbor_call_t *x, int index, size_t sent)
     return weft_wall_expects(x->wall, x->its->from[index].rank, sent, expected_bytes(x, index));
 }
 
-/* A block that lies in a post of `all` bytes. */
-static void unpack(const neighbor_call_t *x, int index, const char *data, size_t all)
+static void unpack(const neighbor_call_t *x, int index, const char *data)
 {
     weft_elements_t to = x->from(x->args, index);
-    size_t bytes = weft_wall_bytes_of(&to);
-    weft_wall_claim(x->wall, x->its->from[index].rank, all, data, bytes);
-    weft_wall_unpack(&to, 0, data, bytes);
+    weft_wall_unpack(&to, 0, data, weft_wall_bytes_of(&to));
+}
+
+/* A block for this edge alone, in a post of `all` bytes. */
+static void unpack_own(const neighbor_call_t *x, int index, const char *data, size_t all)
+{
+    weft_elements_t to = x->from(x->args, index);
+    unpack(x, index, data);
+    weft_wall_have_read(x->wall, x->its->from[index].rank, all, data, weft_wall_bytes_of(&to));
 }
 
 /* From a source's post, which is there. False: wall->error. */
 typedef bool (*take_block_fn_t)(const neighbor_call_t *x, int index);
 
-/* The only block, */
+/* The only block, which a member that is a neighbour twice reads twice, */
 static bool take_same(const neighbor_call_t *x, int index)
 {
     size_t bytes;
@@ -258,7 +263,7 @@ static bool take_same(const neighbor_call_t *x, int index)
     if (!weft_wall_learn(x->wall, source, &bytes) || !is_as_expected(x, index, bytes))
         return false;
     if (is_short(x, bytes))
-        unpack(x, index, weft_wall_known_data(x->wall, source, bytes), bytes);
+        unpack(x, index, weft_wall_known_data(x->wall, source, bytes));
     return true;
 }
 
@@ -273,7 +278,7 @@ static bool take_block(const neighbor_call_t *x, int index)
         return true;
     size_t all = bytes * (size_t)source->edge.edges;
     const char *data = weft_wall_known_data(x->wall, source->rank, all);
-    unpack(x, index, data + bytes * (size_t)source->edge.index, all);
+    unpack_own(x, index, data + bytes * (size_t)source->edge.index, all);
     return true;
 }
 
@@ -289,7 +294,7 @@ static bool take_span(const neighbor_call_t *x, int index)
     if (!is_as_expected(x, index, span.bytes))
         return false;
     if (is_short(x, span.bytes))
-        unpack(x, index, data + span.first, all);
+        unpack_own(x, index, data + span.first, all);
     return true;
 }
 

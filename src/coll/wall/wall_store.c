@@ -13,7 +13,7 @@
  */
 #include "coll/wall/wall.h"
 
-#include "base/claims.h"
+#include "base/cpu.h"
 
 enum {
     STORES_WAY = 3,  /* in what is shown: a weft_store_t, */
@@ -30,13 +30,6 @@ enum {
     FAR_WRITE = 200,        /* so much only between far cores */
     OTHERS_MOST = 32,       /* measured calls of other stamps, before these are looked at instead */
 };
-
-/* Claims are for lines with one reader. */
-static unsigned store_ways(const weft_wall_t *wall)
-{
-    unsigned ways = 1u << WEFT_STORE_CACHED | 1u << WEFT_STORE_NONTEMPORAL;
-    return wall->size == 2 ? ways | 1u << WEFT_STORE_CLAIMED : ways;
-}
 
 /* The word that a member shows. */
 enum { NS_UNIT = 8, COST_BITS = 20, COST_MOST = (1 << COST_BITS) - 1, NUMBER_SHIFT = 40 };
@@ -60,6 +53,13 @@ static void show_stores(weft_wall_t *wall)
 static bool lacks_ring(const weft_wall_t *wall)
 {
     return wall->ring_bytes < weft_wall_place.ring_bytes;
+}
+
+/* Lines with one reader may be left dirty, unless they leave the caches by themselves. */
+static unsigned store_ways(const weft_wall_t *wall)
+{
+    unsigned ways = 1u << WEFT_STORE_CACHED | 1u << WEFT_STORE_NONTEMPORAL;
+    return wall->size == 2 && lacks_ring(wall) ? ways | 1u << WEFT_STORE_DIRTY : ways;
 }
 
 void weft_wall_store_open(weft_wall_t *wall)
@@ -93,7 +93,7 @@ weft_store_t weft_wall_stores(const weft_wall_t *wall)
     if (weft_stamp_bytes(wall->stamp) <= CACHED_ABOVE)
         return way;
     bool wants_ring = lacks_ring(wall) && (shown & STORES_FAR) == 0;
-    return way == WEFT_STORE_CLAIMED || wants_ring ? WEFT_STORE_CACHED : way;
+    return way == WEFT_STORE_DIRTY || wants_ring ? WEFT_STORE_CACHED : way;
 }
 
 void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t bytes)
@@ -119,20 +119,17 @@ void weft_wall_copy_long(weft_wall_t *wall, void *room, const void *from, size_t
         wall->lost_ns += lost_ns;
 }
 
-void weft_wall_leave_claims(weft_wall_t *wall)
+void weft_wall_say_if_dirty(weft_wall_t *wall)
 {
     weft_post_t *post = &wall->strip->posts[wall->number % WEFT_WALL_POSTS];
-    size_t bytes = wall->ring_at - wall->begins[wall->number % WEFT_WALL_POSTS];
-    post->has_claims = weft_wall_stores(wall) == WEFT_STORE_CLAIMED;
-    if (post->has_claims)
-        weft_claims_leave(wall->claims, wall->ring, post->offset, bytes);
+    post->is_left_dirty = weft_wall_stores(wall) == WEFT_STORE_DIRTY;
 }
 
-void weft_wall_claim_lines(const weft_wall_t *wall, int member, const void *data, size_t bytes)
+void weft_wall_leave_dirty(const weft_wall_t *wall, int member, const void *data, size_t bytes)
 {
     const weft_wall_member_t *its = &wall->members[member];
     if (member != wall->rank)
-        weft_claims_take(its->claims, its->ring, (size_t)((const char *)data - its->ring), bytes);
+        weft_cpu_dirty(its->ring + ((const char *)data - its->ring), bytes);
 }
 
 /* ---- the costs of a call ---- */

@@ -107,8 +107,8 @@ static bool collect_pieces(const weft_wall_call_t *call)
         if (!weft_wall_learn(wall, i, &sent) || !weft_wall_expects(wall, i, sent, bytes))
             return false;
         const void *data = weft_wall_known_data(wall, i, part);
-        weft_wall_claim(wall, i, part, data, part);
         weft_wall_unpack(&to, weft_wall_done(call), data, part);
+        weft_wall_have_read(wall, i, part, data, part);
     }
     return true;
 }
@@ -240,8 +240,8 @@ static bool take_part(const weft_wall_call_t *call, int member, const weft_eleme
     if (here.first >= here.end)
         return true;
     data += here.first - done;
-    weft_wall_claim(wall, member, part, data, here.end - here.first);
     weft_wall_unpack(to, here.first - its->span.first, data, here.end - here.first);
+    weft_wall_have_read(wall, member, part, data, here.end - here.first);
     return true;
 }
 

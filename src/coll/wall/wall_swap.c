@@ -34,7 +34,7 @@ void *weft_wall_room_in_swap(weft_wall_t *wall, uint64_t number)
     char *room = wall->members[((unsigned)wall->rank + turn) % 2].swap + piece * WEFT_SWAP_BYTES;
     weft_post_t *post = &wall->strip->posts[number % WEFT_WALL_POSTS];
     post->offset = (uintptr_t)room - (uintptr_t)wall->ring;
-    post->has_claims = false;
+    post->is_left_dirty = false;
     wall->begins[number % WEFT_WALL_POSTS] = wall->ring_at;
     swaps->is_taken = true;
     return room;

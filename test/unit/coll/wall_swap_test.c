@@ -29,12 +29,10 @@ static weft_wall_t *make_wall(int rank)
     for (int i = 0; i < MEMBERS; i++)
         wall->members[i] = (weft_wall_member_t){.strip = weft_wall_strip(0, i),
                                                 .ring = weft_wall_ring(0, i),
-                                                .claims = weft_wall_claims(0, i),
                                                 .swap = weft_wall_swap(0, i),
                                                 .doorbell = &doorbells[i]};
     wall->strip = weft_wall_strip(0, rank);
     wall->ring = weft_wall_ring(0, rank);
-    wall->claims = weft_wall_claims(0, rank);
     weft_wall_store_open(wall);
     weft_wall_swaps_open(wall);
     return wall;

@@ -13,7 +13,7 @@
 enum {
     BYTES = 16384,
     LAP = 16, /* packets, after which all lines are as the way leaves them */
-    ALL = 1 << WEFT_STORE_CACHED | 1 << WEFT_STORE_CLAIMED | 1 << WEFT_STORE_NONTEMPORAL,
+    ALL = 1 << WEFT_STORE_CACHED | 1 << WEFT_STORE_DIRTY | 1 << WEFT_STORE_NONTEMPORAL,
 };
 
 /* A pair of cores: what a packet costs that is stored in one way, and what in the lap after a turn,
@@ -129,10 +129,30 @@ static void tries_of_long_data_are_rare(void **state)
     assert_in_range(others, 1, CALLS / 20);
 }
 
-static void near_readers_claim_lines_of_a_small_ring(void **state)
+static void near_readers_leave_a_small_ring_dirty(void **state)
 {
     (void)state;
-    keeps_to(&near_pair, WEFT_STORE_CLAIMED);
+    keeps_to(&near_pair, WEFT_STORE_DIRTY);
+}
+
+/* Where that is preferred no other way is tried between near cores, not even when the clock says
+ * that cached data cost less. Cores that move are found out. */
+static void dirty_lines_may_be_preferred(void **state)
+{
+    static const pair_t hidden_pair = {{{20, 25}, {30, 40}, {5, 6}}, NULL};
+    (void)state;
+    weft_store_prefer_dirty(&choice);
+    send(10 * LAP, &hidden_pair, WEFT_STORE_DIRTY);
+    assert_int_equal(send(100000, &hidden_pair, WEFT_STORE_DIRTY), 0);
+    assert_true(weft_store_is_near(&choice));
+    for (int i = 0; i < 4; i++) {
+        send(1000, &far_pair, WEFT_STORE_NONTEMPORAL);
+        assert_int_equal(choice.way, WEFT_STORE_NONTEMPORAL);
+        assert_false(weft_store_is_near(&choice));
+        send(20000, &near_pair, WEFT_STORE_DIRTY);
+        assert_int_equal(choice.way, WEFT_STORE_DIRTY);
+        assert_int_equal(send(20000, &near_pair, WEFT_STORE_DIRTY), 0);
+    }
 }
 
 static void near_readers_get_cached_data_of_a_large_ring(void **state)
@@ -160,13 +180,13 @@ static void near_cores_are_told(void **state)
 {
     (void)state;
     assert_false(weft_store_is_near(&choice));
-    send(1000, &near_pair, WEFT_STORE_CLAIMED);
-    assert_int_equal(choice.way, WEFT_STORE_CLAIMED);
+    send(1000, &near_pair, WEFT_STORE_DIRTY);
+    assert_int_equal(choice.way, WEFT_STORE_DIRTY);
     assert_true(weft_store_is_near(&choice));
     for (int i = 0; i < 4; i++) {
         send(10000, &far_pair, WEFT_STORE_NONTEMPORAL);
         assert_false(weft_store_is_near(&choice));
-        send(20000, &near_pair, WEFT_STORE_CLAIMED);
+        send(20000, &near_pair, WEFT_STORE_DIRTY);
         assert_true(weft_store_is_near(&choice));
     }
 }
@@ -176,8 +196,8 @@ static void cores_may_move(void **state)
     (void)state;
     send(10000, &far_pair, WEFT_STORE_NONTEMPORAL);
     for (int i = 0; i < 4; i++) {
-        send(20000, &near_pair, WEFT_STORE_CLAIMED);
-        assert_int_equal(choice.way, WEFT_STORE_CLAIMED);
+        send(20000, &near_pair, WEFT_STORE_DIRTY);
+        assert_int_equal(choice.way, WEFT_STORE_DIRTY);
         send(1000, &far_pair, WEFT_STORE_NONTEMPORAL);
         assert_int_equal(choice.way, WEFT_STORE_NONTEMPORAL);
         send(20000, &near_large_pair, WEFT_STORE_CACHED);
@@ -198,7 +218,7 @@ static void disturbances_change_nothing(void **state)
 {
     (void)state;
     disturbed_every = 2;
-    keeps_to(&near_pair, WEFT_STORE_CLAIMED);
+    keeps_to(&near_pair, WEFT_STORE_DIRTY);
 }
 
 static void a_way_may_be_fixed(void **state)
@@ -210,16 +230,16 @@ static void a_way_may_be_fixed(void **state)
     weft_config.STORES = "cached";
     weft_store_open(&choice, ALL, LAP * BYTES);
     assert_int_equal(send(100000, &far_pair, WEFT_STORE_CACHED), 0);
-    weft_config.STORES = "claimed";
+    weft_config.STORES = "dirty";
     weft_store_open(&choice, ALL, LAP * BYTES);
-    assert_int_equal(send(100000, &far_pair, WEFT_STORE_CLAIMED), 0);
+    assert_int_equal(send(100000, &far_pair, WEFT_STORE_DIRTY), 0);
 }
 
-/* Memory with many readers has no claims, and not all processors have other stores. */
+/* Memory with many readers is not left dirty, and not all processors have other stores. */
 static void a_way_may_be_lacking(void **state)
 {
     (void)state;
-    weft_config.STORES = "claimed";
+    weft_config.STORES = "dirty";
     weft_store_open(&choice, 1 << WEFT_STORE_CACHED | 1 << WEFT_STORE_NONTEMPORAL, LAP * BYTES);
     assert_int_equal(send(100000, &near_pair, WEFT_STORE_CACHED), 0);
     weft_copy_nontemporal = NULL;
@@ -230,7 +250,7 @@ static void a_way_may_be_lacking(void **state)
     weft_store_open(&choice, 1 << WEFT_STORE_CACHED | 1 << WEFT_STORE_NONTEMPORAL, LAP * BYTES);
     assert_int_equal(send(100000, &far_pair, WEFT_STORE_CACHED), 0);
     weft_store_open(&choice, ALL, LAP * BYTES);
-    keeps_to(&far_pair, WEFT_STORE_CLAIMED);
+    keeps_to(&far_pair, WEFT_STORE_DIRTY);
 }
 
 int main(void)
@@ -240,7 +260,8 @@ int main(void)
         cmocka_unit_test_setup(far_readers_are_seen_at_once, open_choice),
         cmocka_unit_test_setup(far_writers_are_seen_at_once, open_choice),
         cmocka_unit_test_setup(tries_of_long_data_are_rare, open_choice),
-        cmocka_unit_test_setup(near_readers_claim_lines_of_a_small_ring, open_choice),
+        cmocka_unit_test_setup(near_readers_leave_a_small_ring_dirty, open_choice),
+        cmocka_unit_test_setup(dirty_lines_may_be_preferred, open_choice),
         cmocka_unit_test_setup(near_readers_get_cached_data_of_a_large_ring, open_choice),
         cmocka_unit_test_setup(without_need_nothing_else_is_tried, open_choice),
         cmocka_unit_test_setup(near_cores_are_told, open_choice),

@@ -27,7 +27,6 @@ static weft_baton_t baton;
 static weft_credit_t credit;
 static _Alignas(64) char data[DATA_BYTES];
 static _Alignas(PAGE) char large[LARGE_BYTES];
-static char claims[DATA_BYTES / WEFT_DATA_UNIT], large_claims[LARGE_BYTES / WEFT_DATA_UNIT];
 static char cells[CELLS * WEFT_CELL_BYTES];
 static weft_cells_t sender_cells, receiver_cells;
 static bool is_throttled;
@@ -48,10 +47,8 @@ static void open_channel(uint32_t packets)
 {
     weft_channel_t channel = {.credit = &credit,
                               .data = data,
-                              .claims = claims,
                               .units = DATA_BYTES / WEFT_DATA_UNIT,
                               .large = large,
-                              .large_claims = large_claims,
                               .large_units = LARGE_BYTES / WEFT_DATA_UNIT};
     weft_config.STORES = "auto";
     memset(ring, 0, sizeof(ring));
@@ -68,6 +65,7 @@ static void open_channel(uint32_t packets)
     weft_cells_open(&receiver_cells, NULL, 0, true);
     weft_channel_out_init(&out, &channel, &sender, &sender_cells, &is_throttled);
     weft_channel_in_init(&in, &channel, &receiver, &receiver_cells);
+    receiver.is_read_dirty = in.is_read_dirty = true; /* as on some processors */
     sender.sent = receiver.taken = receiver.told = packets;
     sender.limit = packets + WEFT_SLOTS;
     credit.slots = packets;
@@ -273,90 +271,6 @@ static void test_full(void **state)
     assert_true(is_throttled);
 }
 
-/* The receiver's own stores make each line begin as it was sent, so a line that begins otherwise
- * before shows that they come from the right claims. */
-static void check_claims(size_t bytes)
-{
-    static char payload[LARGE_BYTES];
-    const void *found;
-    weft_header_t header = weft_header(1, (uint32_t)bytes, 2, 3);
-    for (size_t i = 0; i < bytes; i++)
-        payload[i] = (char)pick(256);
-    char *to = weft_channel_reserve(&out, bytes);
-    assert_non_null(to);
-    weft_channel_store(&out, to, payload, bytes);
-    uint32_t marks = weft_channel_finish(&out, bytes);
-    assert_int_equal(marks & WEFT_CLAIMED, WEFT_CLAIMED);
-    for (size_t i = 0; i < bytes; i += WEFT_DATA_UNIT)
-        to[i] ^= 1;
-    sender.mark |= marks;
-    weft_channel_publish(&out, header);
-    sender.mark &= ~marks;
-    assert_true(weft_channel_peek(&in, &header, &found));
-    assert_ptr_equal(found, to);
-    assert_int_equal(header.bytes, bytes);
-    assert_true(in.is_claimed);
-    weft_channel_claim(&in, found, bytes);
-    assert_memory_equal(found, payload, bytes);
-    assert_false(in.is_claimed);
-    weft_channel_take(&in, header.bytes);
-}
-
-static void test_claims(void **state)
-{
-    (void)state;
-    open_channel(0);
-    credit.lost_ns = INT64_MAX / 2;
-    while (out.channel.large != NULL)
-        weft_channel_prepare(&out);
-    for (int i = 0; i < WEFT_STORE_LONGEST; i++)
-        out.stores[i] = (weft_store_choice_t){.way = WEFT_STORE_CLAIMED};
-    for (int i = 0; i < 1000; i++) {
-        check_claims(WEFT_STORE_LONG + pick(WEFT_STORE_LONGEST_FROM - WEFT_STORE_LONG));
-        assert_true(send(7, pick(WEFT_STORE_LONG)));
-        assert_true(receive(7));
-    }
-}
-
-/* Sends a packet of `bytes` bytes that are all 7, takes it, and returns how many of its lines have
- * changed. */
-static size_t lines_left_dirty(size_t bytes)
-{
-    size_t dirty = 0;
-    assert_true(send(7, bytes));
-    const char *slot = ring[receiver.taken % WEFT_SLOTS].payload;
-    const char *end = out.channel.data + (size_t)(out.units_sent % out.channel.units) * 64;
-    const char *first = end - (size_t)weft_channel_units(bytes) * 64;
-    assert_true(receive(7));
-    for (const char *line = first; bytes > WEFT_SLOT_PAYLOAD && line < end; line += 64)
-        dirty += *line != 7;
-    return dirty + (slot[WEFT_SLOT_PAYLOAD - 1] == 0);
-}
-
-/* The slot of each packet, and all lines of a short payload in the small ring. */
-static void test_dirty_reads(void **state)
-{
-    (void)state;
-    open_channel(0);
-    memset(ring, 7, sizeof(ring)); /* of an earlier lap */
-    assert_int_equal(lines_left_dirty(WEFT_SLOT_PAYLOAD), 1);
-    assert_int_equal(lines_left_dirty(WEFT_SLOT_PAYLOAD + 1), 2);
-    assert_int_equal(lines_left_dirty(WEFT_DATA_UNIT), 2);
-    assert_int_equal(lines_left_dirty(WEFT_DATA_UNIT + 1), 3);
-    assert_int_equal(lines_left_dirty(WEFT_STORE_LONG - 1), 33);
-    assert_int_equal(lines_left_dirty(WEFT_STORE_LONG), 1);
-    credit.lost_ns = INT64_MAX / 2;
-    while (out.channel.large != NULL)
-        weft_channel_prepare(&out);
-    assert_int_equal(lines_left_dirty(1000), 1);
-    weft_config.DIRTY_READS = "no";
-    open_channel(0);
-    weft_config.DIRTY_READS = "yes";
-    memset(ring, 7, sizeof(ring));
-    assert_int_equal(lines_left_dirty(WEFT_SLOT_PAYLOAD), 0);
-    assert_int_equal(lines_left_dirty(1000), 0);
-}
-
 /* The bytes that the baton takes once a long payload has gone through the ring, where cached data
  * have cost so much. */
 static uint32_t baton_after(float ns_per_kib)
@@ -392,6 +306,64 @@ static uint32_t send_long(unsigned char value)
     weft_channel_publish(&out, weft_header(1, CELL_PACKET, 2, 3));
     sender.mark &= ~marks;
     return marks;
+}
+
+/* Takes a packet of `bytes` bytes that are all 7, the last one that was sent; returns how many of
+ * its lines have changed. */
+static size_t lines_left_dirty(size_t bytes)
+{
+    size_t dirty = 0;
+    weft_header_t header;
+    const void *payload;
+    const char *slot = ring[receiver.taken % WEFT_SLOTS].payload;
+    const char *end = out.channel.data + (size_t)(out.units_sent % out.channel.units) * 64;
+    const char *first = end - (size_t)weft_channel_units(bytes) * 64;
+    assert_true(weft_channel_peek(&in, &header, &payload));
+    assert_int_equal(header.bytes, bytes);
+    weft_channel_take(&in, bytes);
+    for (const char *line = first; bytes > WEFT_SLOT_PAYLOAD && line < end; line += 64)
+        dirty += *line != 7;
+    return dirty + (slot[WEFT_SLOT_PAYLOAD - 1] == 0);
+}
+
+static size_t short_lines_left_dirty(size_t bytes)
+{
+    assert_true(send(7, bytes));
+    return lines_left_dirty(bytes);
+}
+
+static size_t long_lines_left_dirty(weft_store_t way)
+{
+    out.stores[0] = (weft_store_choice_t){.way = way};
+    send_long(7);
+    return lines_left_dirty(CELL_PACKET);
+}
+
+/* The slot of each packet and all lines of a short payload in the small ring, and those of a long
+ * one that is stored so. */
+static void test_dirty_reads(void **state)
+{
+    (void)state;
+    open_channel(0);
+    memset(ring, 7, sizeof(ring)); /* of an earlier lap */
+    assert_int_equal(short_lines_left_dirty(WEFT_SLOT_PAYLOAD), 1);
+    assert_int_equal(short_lines_left_dirty(WEFT_SLOT_PAYLOAD + 1), 2);
+    assert_int_equal(short_lines_left_dirty(WEFT_DATA_UNIT), 2);
+    assert_int_equal(short_lines_left_dirty(WEFT_DATA_UNIT + 1), 3);
+    assert_int_equal(short_lines_left_dirty(WEFT_STORE_LONG - 1), 33);
+    assert_int_equal(long_lines_left_dirty(WEFT_STORE_CACHED), 1);
+    assert_int_equal(long_lines_left_dirty(WEFT_STORE_DIRTY), 1 + CELL_PACKET / WEFT_DATA_UNIT);
+    assert_int_equal(long_lines_left_dirty(WEFT_STORE_CACHED), 1);
+    credit.lost_ns = INT64_MAX / 2;
+    while (out.channel.large != NULL)
+        weft_channel_prepare(&out);
+    assert_int_equal(short_lines_left_dirty(1000), 1);
+    open_channel(0);
+    receiver.is_read_dirty = in.is_read_dirty = false; /* as on others */
+    memset(ring, 7, sizeof(ring));
+    assert_int_equal(short_lines_left_dirty(WEFT_SLOT_PAYLOAD), 0);
+    assert_int_equal(short_lines_left_dirty(1000), 0);
+    assert_int_equal(long_lines_left_dirty(WEFT_STORE_DIRTY), CELL_PACKET / WEFT_DATA_UNIT);
 }
 
 static bool is_fresh; /* the packet that was received last */
@@ -528,7 +500,6 @@ static void test_no_cells(void **state)
 
 int main(void)
 {
-    weft_config.DIRTY_READS = "yes";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_order),
         cmocka_unit_test(test_wrap_of_numbers),
@@ -537,7 +508,6 @@ int main(void)
         cmocka_unit_test(test_slow_sender),
         cmocka_unit_test(test_no_large_ring),
         cmocka_unit_test(test_full),
-        cmocka_unit_test(test_claims),
         cmocka_unit_test(test_dirty_reads),
         cmocka_unit_test(test_long_baton),
         cmocka_unit_test(test_large_ring_taken),

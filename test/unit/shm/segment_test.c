@@ -4,7 +4,6 @@
 #include "shm/segment.h"
 
 #include "runtime/wall_place.h"
-#include "base/claims.h"
 #include "base/config.h"
 #include "mpi.h"
 
@@ -105,7 +104,6 @@ static void add_channel(const weft_segment_t *segment, int vci, int receiver, in
     size_t bytes = (size_t)channel.units * WEFT_DATA_UNIT;
     add_place(channel.credit, sizeof(*channel.credit));
     add_place(channel.data, bytes);
-    add_place(channel.claims, weft_claims_bytes(bytes));
     assert_int_equal((uintptr_t)channel.data % 64, 0);
     assert_int_equal((uintptr_t)channel.credit % 64, 0);
     if (channel.large == NULL)
@@ -113,7 +111,6 @@ static void add_channel(const weft_segment_t *segment, int vci, int receiver, in
     bytes = (size_t)channel.large_units * WEFT_DATA_UNIT;
     assert_int_equal(vci, 0);
     add_place(channel.large, bytes);
-    add_place(channel.large_claims, weft_claims_bytes(bytes));
 }
 
 static void add_slots(const weft_segment_t *segment, int vci, int rank, int peer)
