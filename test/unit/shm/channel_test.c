@@ -316,13 +316,11 @@ static size_t lines_left_dirty(size_t bytes)
     weft_header_t header;
     const void *payload;
     const char *slot = ring[receiver.taken % WEFT_SLOTS].payload;
-    const char *end = out.channel.data + (size_t)(out.units_sent % out.channel.units) * 64;
-    const char *first = end - (size_t)weft_channel_units(bytes) * 64;
     assert_true(weft_channel_peek(&in, &header, &payload));
     assert_int_equal(header.bytes, bytes);
     weft_channel_take(&in, bytes);
-    for (const char *line = first; bytes > WEFT_SLOT_PAYLOAD && line < end; line += 64)
-        dirty += *line != 7;
+    for (size_t at = 0; bytes > WEFT_SLOT_PAYLOAD && at < bytes; at += WEFT_DATA_UNIT)
+        dirty += ((const char *)payload)[at] != 7;
     return dirty + (slot[WEFT_SLOT_PAYLOAD - 1] == 0);
 }
 
