@@ -370,11 +370,12 @@ static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t b
 }
 
 /** Some of a post's data have been read, and this rank needs them no more: `bytes` bytes at `data`,
- * of a post of `all` bytes. Their lines are left dirty if the post says so. */
+ * of a post of `all` bytes. Their lines are left dirty if it is another one's and says so. */
 static inline void weft_wall_have_read(const weft_wall_t *wall, int member, size_t all,
                                        const void *data, size_t bytes)
 {
-    if (__builtin_expect(all > WEFT_POST_DATA && weft_wall_post_of(wall, member)->is_left_dirty, 0))
+    if (member != wall->rank && all > WEFT_POST_DATA &&
+        __builtin_expect(weft_wall_post_of(wall, member)->is_left_dirty, 0))
         weft_wall_leave_dirty(wall, member, data, bytes);
 }
 

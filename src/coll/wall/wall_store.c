@@ -127,9 +127,8 @@ void weft_wall_say_if_dirty(weft_wall_t *wall)
 
 void weft_wall_leave_dirty(const weft_wall_t *wall, int member, const void *data, size_t bytes)
 {
-    const weft_wall_member_t *its = &wall->members[member];
-    if (member != wall->rank)
-        weft_cpu_dirty(its->ring + ((const char *)data - its->ring), bytes);
+    char *ring = wall->members[member].ring;
+    weft_cpu_dirty(ring + ((const char *)data - ring), bytes);
 }
 
 /* ---- the costs of a call ---- */
