@@ -60,12 +60,14 @@ bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t of
         if (data == NULL)
             return false;
         its->at[i] = data + offset;
+        if (weft_wall_is_left_dirty(wall, i, bytes))
+            its->dirty = i;
     }
     return true;
 }
 
-void weft_fold_have_read(const weft_wall_t *wall, const weft_fold_t *its, size_t bytes)
+void weft_fold_have_read(const weft_wall_t *wall, const weft_fold_t *its)
 {
-    for (int i = 0; i < its->operands; i++)
-        weft_wall_have_read(wall, i, bytes, its->at[i], its->count * its->type->size);
+    if (its->dirty >= 0)
+        weft_wall_leave_dirty(wall, its->dirty, its->at[its->dirty], its->count * its->type->size);
 }

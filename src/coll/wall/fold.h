@@ -14,6 +14,7 @@ typedef struct weft_fold {
     int operands;
     size_t count;
     const char *own; /* this rank's operand, where it lies; NULL: it is taken from its post */
+    int dirty;       /* the member whose operand is to be left dirty; -1: none */
     const char *at[WEFT_WALL_MEMBERS_MOST]; /* [operands] */
 } weft_fold_t;
 
@@ -30,7 +31,7 @@ void weft_fold_twice(const weft_fold_t *its, void *out, void *copy, weft_store_t
 bool weft_fold_read(weft_wall_t *wall, weft_fold_t *its, size_t bytes, size_t offset);
 
 /** They have been reduced, and are needed no more. */
-void weft_fold_have_read(const weft_wall_t *wall, const weft_fold_t *its, size_t bytes);
+void weft_fold_have_read(const weft_wall_t *wall, const weft_fold_t *its);
 
 static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operands, size_t count)
 {
@@ -40,6 +41,7 @@ static inline weft_fold_t weft_fold_of(const weft_coll_args_t *args, int operand
     its.operands = operands;
     its.count = count;
     its.own = NULL;
+    its.dirty = -1;
     return its;
 }
 

@@ -343,6 +343,7 @@ static inline const weft_post_t *weft_wall_post_of(const weft_wall_t *wall, int 
     return &wall->members[member].strip->posts[wall->number % WEFT_WALL_POSTS];
 }
 
+/** Leave the lines of `bytes` bytes at `data`, in that member's ring, dirty. */
 void weft_wall_leave_dirty(const weft_wall_t *wall, int member, const void *data, size_t bytes);
 
 /** Say in a post of long data whether its lines are to be left dirty. */
@@ -369,13 +370,20 @@ static inline const void *weft_wall_data(weft_wall_t *wall, int member, size_t b
     return weft_wall_known_data(wall, member, bytes);
 }
 
-/** Some of a post's data have been read, and this rank needs them no more: `bytes` bytes at `data`,
- * of a post of `all` bytes. Their lines are left dirty if it is another one's and says so. */
+/** Is a member's post of this number, which has `all` bytes, that of another one, and are its lines
+ * to be left dirty? */
+static inline bool weft_wall_is_left_dirty(const weft_wall_t *wall, int member, size_t all)
+{
+    return wall->size == 2 && member != wall->rank && all > WEFT_POST_DATA &&
+           __builtin_expect(weft_wall_post_of(wall, member)->is_left_dirty, 0);
+}
+
+/** Some data of such a post have been read, and this rank needs them no more: `bytes` bytes at
+ * `data`. To be called before this rank takes room for its next post. */
 static inline void weft_wall_have_read(const weft_wall_t *wall, int member, size_t all,
                                        const void *data, size_t bytes)
 {
-    if (member != wall->rank && all > WEFT_POST_DATA &&
-        __builtin_expect(weft_wall_post_of(wall, member)->is_left_dirty, 0))
+    if (weft_wall_is_left_dirty(wall, member, all))
         weft_wall_leave_dirty(wall, member, data, bytes);
 }
 

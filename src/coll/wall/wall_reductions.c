@@ -48,7 +48,7 @@ static bool take_prefix(weft_wall_call_t *call)
         return false;
     if (call->end > 0)
         weft_fold(&fold, (char *)args->recv_buf + offset);
-    weft_fold_have_read(call->wall, &fold, bytes);
+    weft_fold_have_read(call->wall, &fold);
     return true;
 }
 
@@ -151,7 +151,7 @@ static bool post_result(const weft_wall_call_t *call, const wall_slice_t *its, b
         fold_slice(call, &fold, room, (char *)args->recv_buf + own);
     else
         weft_fold(&fold, room);
-    weft_fold_have_read(call->wall, &fold, its->count * size);
+    weft_fold_have_read(call->wall, &fold);
     weft_wall_post(call->wall);
     return true;
 }
@@ -265,12 +265,11 @@ static bool take_own_block(weft_wall_call_t *call)
         weft_fold_of(args, wall->size, weft_wall_part_of(call, block_count(args, wall->rank)));
     if (!weft_is_in_place(args))
         fold.own = call->own + offset_of(call);
-    size_t all = stride * (size_t)wall->size;
-    if (!weft_fold_read(wall, &fold, all, (size_t)wall->rank * stride))
+    if (!weft_fold_read(wall, &fold, stride * (size_t)wall->size, (size_t)wall->rank * stride))
         return false;
     if (fold.count > 0)
         weft_fold(&fold, (char *)args->recv_buf + offset_of(call));
-    weft_fold_have_read(wall, &fold, all);
+    weft_fold_have_read(wall, &fold);
     return true;
 }
 
