@@ -70,6 +70,15 @@ static void begin_exscan(weft_wall_call_t *call)
     call->end = call->wall->rank;
 }
 
+/* Nobody else needs the operand of the last member. */
+static bool post_scan(weft_wall_call_t *call)
+{
+    bool is_last = call->wall->rank == call->wall->size - 1;
+    return is_last && weft_fold_has_input(call->args, call->wall->rank)
+               ? weft_wall_signal(call->wall)
+               : post_prefix(call);
+}
+
 static void begin_reduce(weft_wall_call_t *call)
 {
     begin_vector(call);
@@ -276,8 +285,8 @@ static bool take_own_block(weft_wall_call_t *call)
 /* ---- plans ---- */
 
 WEFT_WALL_STEPS(allreduce, begin_allreduce, post_prefix, take_prefix)
-WEFT_WALL_STEPS(scan, begin_scan, post_prefix, take_prefix)
-WEFT_WALL_STEPS(exscan, begin_exscan, post_prefix, take_prefix)
+WEFT_WALL_STEPS(scan, begin_scan, post_scan, take_prefix)
+WEFT_WALL_STEPS(exscan, begin_exscan, post_scan, take_prefix)
 WEFT_WALL_STEPS(reduce, begin_reduce, post_reduce, take_reduce)
 WEFT_WALL_STEPS(allreduce_sliced, begin_slices, post_allreduce_slices, take_result)
 WEFT_WALL_STEPS(reduce_sliced, begin_slices, post_reduce_slices, take_result)
