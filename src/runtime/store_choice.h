@@ -63,7 +63,7 @@ typedef struct weft_store_choice {
     bool expects_cached;
     bool prefers_dirty;          /* to cached data between near cores */
     bool is_touched;             /* the memory: both sides have its pages */
-    unsigned ways;               /* that may be taken, a bit each; 0: there is no choice */
+    unsigned ways;               /* that may be taken, a bit each; 0: it is fixed */
     unsigned untried;            /* of them, since `way` was taken */
     size_t lap;                  /* bytes of the memory */
     size_t settling;             /* bytes to be stored before samples count */

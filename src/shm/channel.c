@@ -30,10 +30,11 @@ static void open_stores(weft_channel_out_t *out, bool is_large)
     bool lacks_large = out->channel.large != NULL;
     unsigned ways = is_large ? cached | nontemporal : cached | dirty | nontemporal;
     float usual = out->stores[0].cached; /* the cores are where they were */
-    for (int i = 0; i < WEFT_STORE_LONGEST; i++)
+    for (int i = 0; i < WEFT_STORE_LONGEST; i++) {
         weft_store_open(&out->stores[i], ways, lap);
-    for (int i = 0; i < WEFT_STORE_LONGEST && weft_store_is_read_dirty(); i++)
-        weft_store_prefer_dirty(&out->stores[i]);
+        if (weft_store_is_read_dirty())
+            weft_store_prefer_dirty(&out->stores[i]);
+    }
     weft_store_open(&out->stores[WEFT_STORE_LONGEST], lacks_large ? cached : cached | nontemporal,
                     lap);
     out->stores[0].cached = usual;

@@ -238,18 +238,20 @@ static bool is_as_expected(const neighbor_call_t *x, int index, size_t sent)
     return weft_wall_expects(x->wall, x->its->from[index].rank, sent, expected_bytes(x, index));
 }
 
-static void unpack(const neighbor_call_t *x, int index, const char *data)
+/* Returns the bytes of the block. */
+static size_t unpack(const neighbor_call_t *x, int index, const char *data)
 {
     weft_elements_t to = x->from(x->args, index);
-    weft_wall_unpack(&to, 0, data, weft_wall_bytes_of(&to));
+    size_t bytes = weft_wall_bytes_of(&to);
+    weft_wall_unpack(&to, 0, data, bytes);
+    return bytes;
 }
 
 /* A block for this edge alone, in a post of `all` bytes. */
 static void unpack_own(const neighbor_call_t *x, int index, const char *data, size_t all)
 {
-    weft_elements_t to = x->from(x->args, index);
-    unpack(x, index, data);
-    weft_wall_have_read(x->wall, x->its->from[index].rank, all, data, weft_wall_bytes_of(&to));
+    size_t bytes = unpack(x, index, data);
+    weft_wall_have_read(x->wall, x->its->from[index].rank, all, data, bytes);
 }
 
 /* From a source's post, which is there. False: wall->error. */

@@ -70,13 +70,17 @@ static void begin_exscan(weft_wall_call_t *call)
     call->end = call->wall->rank;
 }
 
-/* Nobody else needs the operand of the last member. */
+/* An operand that nobody else needs is read in the caller's buffer, if that can be. */
+static bool post_unneeded(weft_wall_call_t *call)
+{
+    return weft_fold_has_input(call->args, call->wall->rank) ? weft_wall_signal(call->wall)
+                                                             : post_prefix(call);
+}
+
 static bool post_scan(weft_wall_call_t *call)
 {
     bool is_last = call->wall->rank == call->wall->size - 1;
-    return is_last && weft_fold_has_input(call->args, call->wall->rank)
-               ? weft_wall_signal(call->wall)
-               : post_prefix(call);
+    return is_last ? post_unneeded(call) : post_prefix(call);
 }
 
 static void begin_reduce(weft_wall_call_t *call)
@@ -86,13 +90,9 @@ static void begin_reduce(weft_wall_call_t *call)
         weft_wall_await_others(call);
 }
 
-/* The root reads its own operand in the caller's buffer if it can. */
 static bool post_reduce(weft_wall_call_t *call)
 {
-    bool is_root = weft_wall_is_root(call);
-    return is_root && weft_fold_has_input(call->args, call->wall->rank)
-               ? weft_wall_signal(call->wall)
-               : post_prefix(call);
+    return weft_wall_is_root(call) ? post_unneeded(call) : post_prefix(call);
 }
 
 static bool take_reduce(weft_wall_call_t *call)

@@ -352,6 +352,13 @@ static void test_dirty_reads(void **state)
     assert_int_equal(long_lines_left_dirty(WEFT_STORE_CACHED), 1);
     assert_int_equal(long_lines_left_dirty(WEFT_STORE_DIRTY), 1 + CELL_PACKET / WEFT_DATA_UNIT);
     assert_int_equal(long_lines_left_dirty(WEFT_STORE_CACHED), 1);
+    for (int i = 0; i < 1000; i++) { /* none of the next packet, wherever the ring begins again */
+        size_t bytes = 65 + pick(PACKET_MAX - 64);
+        assert_int_equal(short_lines_left_dirty(bytes), 1 + (bytes + 63) / 64);
+        assert_int_equal(long_lines_left_dirty(WEFT_STORE_DIRTY), 1 + CELL_PACKET / WEFT_DATA_UNIT);
+        assert_true(send(8, bytes) && send(9, 100));
+        assert_true(receive(8) && receive(9));
+    }
     credit.lost_ns = INT64_MAX / 2;
     while (out.channel.large != NULL)
         weft_channel_prepare(&out);
