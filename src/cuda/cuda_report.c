@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static char reported[16]; /* the PCI id */
+static bool is_reported;  /* once, at least: before, no device is news */
+static char reported[16]; /* the PCI id of the device in it */
 
 static bool current_device(weft_cu_device_t *out)
 {
@@ -103,6 +104,7 @@ void wefti_cuda_report(struct weft_rank_report *report)
     weft_cu_device_t device;
     weft_cu_uuid_t uuid;
     weft_gpu_report_t *gpu = &report->gpu;
+    is_reported = true;
     if (!wefti_driver_find())
         return;
     gpu->state = WEFT_GPU_NO_CONTEXT;
@@ -122,7 +124,7 @@ void wefti_cuda_report(struct weft_rank_report *report)
 
 void wefti_cuda_report_news(const weft_device_t *device)
 {
-    if (weft_config.REPORT && strcmp(reported, device->pci) != 0)
+    if (is_reported && weft_config.REPORT && strcmp(reported, device->pci) != 0)
         weft_log_write(WEFT_INFO, "cuda", "works on GPU %s", device->pci);
     else
         WEFT_LOG(WEFT_INFO, "cuda", "works on device %s", device->pci);
