@@ -86,8 +86,7 @@ static inline bool await_request(weft_request_t *request, MPI_Status *status)
     return false;
 }
 
-/* Any request. Not inline, so that what it needs to keep costs nothing where a receive gets its
- * message from a slot. */
+/* Any request. Not inline: what it needs to keep costs nothing where a slot has the message. */
 static __attribute__((noinline)) int wait_for(MPI_Request *handle, MPI_Status *status)
 {
     weft_call_t call = weft_call_begin("MPI_Wait");
@@ -392,6 +391,7 @@ int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices
     bool any_active;
     while (weft_find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
         await_any(incount, handles);
+    weft_progress(); /* as a wait takes in no more than it awaits */
     if (any_active)
         err = collect_some(&call, &some);
     else

@@ -71,13 +71,17 @@ static void expect_answer(weft_shm_peer_t *peer)
     wefti_shm_set_blocking_max(peer, is_whole ? peer->endpoint.eager_max : peer->answer_max);
 }
 
-/* When the wait is over that makes this round, a long message that no receive waits for yet is left
+/* When the wait is over that makes this round, a message that no receive waits for yet is left
  * where it is: else it would be copied twice. A server of long requests, from whichever client
- * comes first, takes 2.4 us instead of 3.3 for 16 KiB. */
+ * comes first, takes 2.4 us instead of 3.3 for 16 KiB. So is any message that lies in a slot: the
+ * next receive takes it from there itself. A stream of MPI_Recv takes 36 ns instead of 69 for 8 B
+ * on a Zen 4. */
 static inline bool is_left(const weft_shm_peer_t *peer, const weft_header_t *header)
 {
-    if (peer->endpoint.vci != 0 || !weft_progress_is_over() ||
-        weft_world.awaits(peer->process, header))
+    if (peer->endpoint.vci != 0 || !weft_progress_is_over())
+        return false;
+    bool is_in_slot = header->kind == WEFT_UNANSWERED && header->bytes <= WEFT_SLOT_PAYLOAD;
+    if (!is_in_slot && weft_world.awaits(peer->process, header))
         return false;
     wefti_shm.vcis[0].has_left = true;
     return true;
@@ -89,9 +93,9 @@ static inline int drain_channel(weft_shm_peer_t *peer)
     const void *payload;
     int taken = 0;
     while (taken < BATCH && weft_channel_peek(&peer->in, &header, &payload)) {
+        if (__builtin_expect(is_left(peer, &header), 0))
+            break;
         if (__builtin_expect(header.bytes >= WEFT_STORE_LONG, 0)) {
-            if (is_left(peer, &header))
-                break;
             expect_answer(peer);
             if (__builtin_expect(weft_channel_is_fresh(&peer->in, header.bytes), 0))
                 wefti_shm_restart_runs(peer);

@@ -2,14 +2,7 @@
 /* Answers that find no room keep their order: those that say that a message has been fetched come
  * before those to the MPI_Cancel of its send. The first two ranks; pipes keep each of them out of
  * MPI while the other one works. */
-#include "../expect.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "../turns.h"
 
 enum {
     SENDS = 8,
@@ -21,40 +14,6 @@ enum {
     LAST,
     NEVER_SENT
 };
-
-static int turn_of[2]; /* pipes: a byte in one says that it is the turn of that rank */
-
-static void open_pipes(int rank)
-{
-    char folder[] = "/tmp/weft-late-answers-XXXXXX", path[64];
-    if (rank == 0)
-        EXPECT(mkdtemp(folder) != NULL, 1);
-    MPI_Bcast(folder, sizeof(folder), MPI_CHAR, 0, MPI_COMM_WORLD);
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof(path), "%s/%d", folder, i);
-        if (rank == 0)
-            EXPECT(mkfifo(path, 0600), 0);
-        MPI_Barrier(MPI_COMM_WORLD);
-        turn_of[i] = open(path, O_RDWR);
-        EXPECT(turn_of[i] >= 0, 1);
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == 0)
-            unlink(path);
-    }
-    if (rank == 0)
-        rmdir(folder);
-}
-
-static void give_turn(int rank)
-{
-    EXPECT((int)write(turn_of[rank], "", 1), 1);
-}
-
-static void await_turn(int rank)
-{
-    char byte;
-    EXPECT((int)read(turn_of[rank], &byte, 1), 1);
-}
 
 static void make_progress(int peer)
 {
@@ -70,12 +29,12 @@ static void send_and_cancel(void)
     int value;
     for (int i = 0; i < SENDS; i++)
         MPI_Isend(content[i], BYTES, MPI_BYTE, 1, ANNOUNCED, MPI_COMM_WORLD, &requests[i]);
-    give_turn(1);
-    await_turn(0);
+    turn_give(1);
+    turn_await(0);
     for (int i = SENDS - 1; i >= 0; i--)
         MPI_Cancel(&requests[i]);
     make_progress(1);
-    give_turn(1);
+    turn_give(1);
     for (int i = SENDS - 1; i >= 0; i--) {
         MPI_Status status;
         int is_cancelled = 0;
@@ -95,14 +54,14 @@ static void answer(void)
     static MPI_Request requests[FLOOD];
     static int values[FLOOD];
     int flag;
-    await_turn(1);
+    turn_await(1);
     for (int i = 0; i < FLOOD; i++) {
         values[i] = i;
         MPI_Isend(&values[i], 1, MPI_INT, 0, SMALL, MPI_COMM_WORLD, &requests[i]);
     }
     make_progress(0);
-    give_turn(0);
-    await_turn(1);
+    turn_give(0);
+    turn_await(1);
     MPI_Waitall(FLOOD, requests, MPI_STATUSES_IGNORE);
     MPI_Recv(NULL, 0, MPI_INT, 0, LAST, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Iprobe(0, ANNOUNCED, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
@@ -114,7 +73,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     expect_begin();
     if (expect_size > 1) {
-        open_pipes(expect_rank);
+        turns_open();
         if (expect_rank == 0)
             send_and_cancel();
         else if (expect_rank == 1)
