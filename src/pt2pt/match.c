@@ -6,7 +6,7 @@
 
 weft_match_attempts_t weft_match_attempts;
 
-enum { FIRST_BINS = 64 };
+enum { FIRST_BINS = 64, ENTRIES_A_BIN = 2, GROWTH = 4 };
 
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages)
 {
@@ -84,32 +84,46 @@ static bool make_bins(weft_match_queue_t *queue, size_t bin_count)
     return true;
 }
 
+/* Are there so many entries that it takes more bins, and has the queue got them, still empty? */
+static bool has_grown(weft_match_queue_t *queue)
+{
+    size_t wanted = queue->bins == NULL ? FIRST_BINS : queue->bin_count;
+    while (queue->count > wanted * ENTRIES_A_BIN)
+        wanted *= GROWTH;
+    return (queue->bins == NULL || wanted > queue->bin_count) && make_bins(queue, wanted);
+}
+
+/* All entries of a queue that has none stand in bins from now on. */
+static void begin_bins(weft_match_queue_t *queue)
+{
+    queue->is_binned = has_grown(queue) || queue->bins != NULL;
+    if (queue->is_binned)
+        fill_bins(queue);
+}
+
 void weft_match_enter_bins(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
-    if (!queue->is_long) {
-        queue->is_long = queue->bins != NULL || make_bins(queue, FIRST_BINS);
-        if (queue->is_long)
-            fill_bins(queue);
-    } else if (queue->count > queue->bin_count * 2 && make_bins(queue, queue->bin_count * 4)) {
+    if (has_grown(queue))
         fill_bins(queue);
-    } else {
+    else
         put_in_bins(queue, entry);
-    }
 }
 
 void weft_match_leave_bins(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
     take_from_bins(queue, entry);
     if (queue->count == 0)
-        queue->is_long = false;
+        queue->is_binned = false;
 }
 
+/* Passes `most` entries at most. */
 static weft_match_entry_t *find_in_order(const weft_match_queue_t *queue,
-                                         const weft_match_key_t *key)
+                                         const weft_match_key_t *key, uint64_t most)
 {
     weft_match_entry_t *found = NULL;
     uint64_t looked_at = 0;
-    for (weft_link_t *at = queue->order.next; at != &queue->order && found == NULL; at = at->next) {
+    weft_link_t *at = queue->order.next;
+    for (; at != &queue->order && found == NULL && looked_at < most; at = at->next) {
         weft_match_entry_t *entry = WEFT_ELEMENT(at, weft_match_entry_t, order);
         looked_at++;
         if (match_fits(&entry->key, key))
@@ -155,10 +169,16 @@ static weft_match_entry_t *find_receive(const weft_match_queue_t *queue, weft_ma
     return best;
 }
 
-weft_match_entry_t *weft_match_find(const weft_match_queue_t *queue, weft_match_key_t key)
+weft_match_entry_t *weft_match_find(weft_match_queue_t *queue, weft_match_key_t key)
 {
-    if (!queue->is_long)
-        return find_in_order(queue, &key);
+    if (!queue->is_binned) {
+        weft_match_entry_t *entry = find_in_order(queue, &key, WEFT_MATCH_FRONT);
+        if (entry != NULL || queue->count <= WEFT_MATCH_FRONT)
+            return entry;
+        begin_bins(queue);
+    }
+    if (!queue->is_binned)
+        return find_in_order(queue, &key, queue->count);
     return queue->holds_messages ? find_message(queue, key) : find_receive(queue, key);
 }
 
@@ -166,5 +186,5 @@ void weft_match_close(weft_match_queue_t *queue)
 {
     weft_free(queue->bins);
     queue->bins = NULL;
-    queue->is_long = false;
+    queue->is_binned = false;
 }

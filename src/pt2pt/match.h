@@ -5,13 +5,15 @@
  * wildcards, the key that is looked for has none. In the other messages wait for receives: there it
  * is the other way round.
  *
- *   short queue:  order: e1 <-> e2 <-> e3          searched from the front
- *   long queue:   bins by a hash of (context, source, tag). A message that waits is in four bins,
- *                 one for each combination of wildcards, since a receive may use any of them.
- *                 A receive that waits is in one bin; a message looks into four, and of the
- *                 receives found there the one with the lowest number matches.
+ *   in order:  e1 <-> e2 <-> e3, searched from the front
+ *   in bins:   by a hash of (context, source, tag). A message that waits is in four bins, one for
+ *              each combination of wildcards, since a receive may use any of them. A receive that
+ *              waits is in one bin; a message looks into four, and of the receives found there
+ *              the one with the lowest number matches.
  *
- * So a search costs the same with ten entries and with ten thousand.
+ * A queue has no bins until a search passes WEFT_MATCH_FRONT entries, and then until it is empty:
+ * most programs receive in the order in which they send, however much they have under way. So a
+ * search costs the same with ten entries and with ten thousand.
  */
 #ifndef WEFT_PT2PT_MATCH_H
 #define WEFT_PT2PT_MATCH_H
@@ -35,7 +37,7 @@ typedef struct weft_match_entry {
     weft_link_t order;
     uint64_t number; /* place in the order of arrival */
     weft_match_key_t key;
-    weft_link_t bins[WEFT_MATCH_BINS]; /* in use while the queue is long */
+    weft_link_t bins[WEFT_MATCH_BINS]; /* in use while the queue is binned */
 } weft_match_entry_t;
 
 typedef struct weft_match_queue {
@@ -43,8 +45,8 @@ typedef struct weft_match_queue {
     size_t count;
     uint64_t next_number;
     bool holds_messages; /* no wildcards in entries, perhaps some in what is looked for */
-    bool is_long;        /* entries stand in bins as well as in order */
-    weft_list_t *bins;   /* [copies][bin_count], kept (empty) when the queue is short again */
+    bool is_binned;      /* entries stand in bins as well as in order */
+    weft_list_t *bins;   /* [copies][bin_count], kept (empty) while the queue is not binned */
     size_t bin_count;    /* a power of two */
 } weft_match_queue_t;
 
@@ -63,21 +65,15 @@ extern WEFT_OWN_SYMBOL weft_match_attempts_t weft_match_attempts;
 
 void weft_match_init(weft_match_queue_t *queue, bool holds_messages);
 
-/** More entries than this make a queue long. */
-enum { WEFT_MATCH_SHORT = 64 };
+/** Entries that a search passes at most without bins. */
+enum { WEFT_MATCH_FRONT = 64 };
 
-/** Put the last entry into the bins, which are made, or become more, where it is time. */
+/** Put the last entry into the bins, which become more where it is time. */
 void weft_match_enter_bins(weft_match_queue_t *queue, weft_match_entry_t *entry);
-/** Take an entry out of the bins of a long queue. */
+/** Take an entry out of the bins. */
 void weft_match_leave_bins(weft_match_queue_t *queue, weft_match_entry_t *entry);
 
-/** Is there room for one more entry without bins? */
-static inline bool weft_match_is_short(const weft_match_queue_t *queue)
-{
-    return queue->count < WEFT_MATCH_SHORT && !queue->is_long;
-}
-
-/** Append to a queue that weft_match_is_short(); entry->key is set. */
+/** Append to a queue that is not binned; entry->key is set. */
 static inline void weft_match_append(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
     entry->number = queue->next_number++;
@@ -88,13 +84,12 @@ static inline void weft_match_append(weft_match_queue_t *queue, weft_match_entry
 /** Append; entry->key is set. */
 static inline void weft_match_add(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
-    bool is_short = weft_match_is_short(queue);
     weft_match_append(queue, entry);
-    if (__builtin_expect(!is_short, 0))
+    if (__builtin_expect(queue->is_binned, 0))
         weft_match_enter_bins(queue, entry);
 }
 
-/** Take an entry out of a queue that is not long. */
+/** Take an entry out of a queue that is not binned. */
 static inline void weft_match_unlink(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
     weft_list_unlink(&entry->order);
@@ -104,7 +99,7 @@ static inline void weft_match_unlink(weft_match_queue_t *queue, weft_match_entry
 static inline void weft_match_remove(weft_match_queue_t *queue, weft_match_entry_t *entry)
 {
     weft_match_unlink(queue, entry);
-    if (__builtin_expect(queue->is_long, 0))
+    if (__builtin_expect(queue->is_binned, 0))
         weft_match_leave_bins(queue, entry);
 }
 
@@ -117,8 +112,9 @@ static inline weft_match_entry_t *weft_match_first(const weft_match_queue_t *que
     return queue->count > 0 && weft_match_are_equal(&entry->key, key) ? entry : NULL;
 }
 
-/** The first entry that matches `key`; NULL: none. It stays in the queue. */
-weft_match_entry_t *weft_match_find(const weft_match_queue_t *queue, weft_match_key_t key);
+/** The first entry that matches `key`; NULL: none. It stays in the queue, which may be binned
+ * afterwards. */
+weft_match_entry_t *weft_match_find(weft_match_queue_t *queue, weft_match_key_t key);
 
 /** Free the bins; the entries belong to their owners. */
 void weft_match_close(weft_match_queue_t *queue);

@@ -429,7 +429,7 @@ static inline void wefti_dense_recv_set(weft_recv_t *recv, void *buf, weft_dense
 static inline bool wefti_recv_is_first(const weft_matching_t *vci, const weft_recv_t *recv)
 {
     const weft_match_queue_t *receives = &vci->receives;
-    return receives->order.next == &recv->entry.order && !receives->is_long && recv->is_plain &&
+    return receives->order.next == &recv->entry.order && !receives->is_binned && recv->is_plain &&
            weft_request_is_simple(&recv->request);
 }
 

@@ -311,7 +311,7 @@ static inline void take_receive(weft_recv_t *recv)
 
 weft_recv_t *wefti_recv_find(const weft_match_key_t *key)
 {
-    const weft_match_queue_t *receives = &wefti_matching(key->context)->receives;
+    weft_match_queue_t *receives = &wefti_matching(key->context)->receives;
     if (receives->count == 0)
         return NULL;
     weft_match_entry_t *entry = weft_match_find(receives, *key);
@@ -353,7 +353,8 @@ void wefti_recv_eager(int source, weft_header_t header, const void *payload)
     weft_recv_t *recv = entry == NULL ? NULL : WEFT_ELEMENT(entry, weft_recv_t, entry);
     size_t bytes = header.bytes;
     if (__builtin_expect(recv == NULL || !recv->is_plain || bytes > SMALL_COPY ||
-                             bytes > recv->capacity || receives->is_long || !wefti_is_unobserved(),
+                             bytes > recv->capacity || receives->is_binned ||
+                             !wefti_is_unobserved(),
                          0)) {
         deliver_eager(source, header, payload);
         return;

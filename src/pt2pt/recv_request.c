@@ -195,11 +195,11 @@ static int recv_start(weft_request_t *request)
     return MPI_SUCCESS;
 }
 
-/* Is all that a receive does to wait behind a few others? */
+/* Is all that a receive does to wait behind others? */
 static inline bool simply_waits(const weft_matching_t *vci)
 {
     return *weft_device_news == 0 && vci->messages.count == 0 && !wefti_pt2pt.has_trouble &&
-           weft_match_is_short(&vci->receives);
+           !vci->receives.is_binned;
 }
 
 static int begin_recv(const weft_recv_args_t *args, bool may_pend, weft_request_t **out)

@@ -90,7 +90,7 @@ static bool keep(weft_matching_t *at, const weft_match_key_t *key, size_t bytes,
                  const void *payload)
 {
     weft_message_t *message = at->spares;
-    if (message == NULL || bytes > sizeof(message->room) || !weft_match_is_short(&at->messages) ||
+    if (message == NULL || bytes > sizeof(message->room) || at->messages.is_binned ||
         are_arrivals_watched())
         return false;
     at->spares = message->next_spare;
@@ -311,7 +311,7 @@ static weft_request_t *begin_recv(weft_matching_t *at, void *buf, weft_dense_mes
     weft_message_t *found = NULL;
     if (at->messages.count > 0)
         found = find_message(at, message.comm->context, process, tag);
-    if (recv == NULL || !weft_match_is_short(&at->receives) ||
+    if (recv == NULL || at->receives.is_binned ||
         (found != NULL && (!found->is_spare || found->rts.bytes > message.bytes)))
         return NULL;
     at->prepared = recv->next_prepared;

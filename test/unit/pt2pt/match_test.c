@@ -51,7 +51,7 @@ static int find_plainly(weft_match_key_t key)
     return -1;
 }
 
-static void check_find(const weft_match_queue_t *queue, weft_match_key_t key)
+static void check_find(weft_match_queue_t *queue, weft_match_key_t key)
 {
     int at = find_plainly(key);
     weft_match_entry_t *expected = at < 0 ? NULL : &entries[in_queue[at]];
@@ -107,11 +107,44 @@ static void test_messages(void **state)
     grow_and_shrink(true);
 }
 
+/* Entries that are found in their order need no bins, however many there are. A search that passes
+ * many makes bins for all of them, in place of what the queue had before, until it is empty. */
+static void test_begins_bins(void **state)
+{
+    weft_match_queue_t queue;
+    (void)state;
+    weft_match_init(&queue, false);
+    for (int lap = 0; lap < 3; lap++) {
+        int most = lap == 1 ? ENTRIES : ENTRIES / 10;
+        count = 0;
+        for (int i = 0; i < most; i++) {
+            entries[i].key = (weft_match_key_t){2, i % 3, i};
+            weft_match_add(&queue, &entries[i]);
+            in_queue[count++] = i;
+        }
+        while (count > most / 2) {
+            check_find(&queue, entries[in_queue[0]].key);
+            check_find(&queue, entries[in_queue[WEFT_MATCH_FRONT - 1]].key);
+            assert_false(queue.is_binned);
+            remove_at(&queue, 0);
+        }
+        while (count > 0) {
+            check_find(&queue, entries[in_queue[count - 1]].key);
+            check_find(&queue, (weft_match_key_t){2, 0, ENTRIES});
+            assert_true(queue.is_binned);
+            remove_at(&queue, count / 2);
+        }
+        assert_false(queue.is_binned);
+    }
+    weft_match_close(&queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_receives),
         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_begins_bins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
