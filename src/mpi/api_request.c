@@ -259,29 +259,6 @@ int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuse
     return weft_call_end(&call, err);
 }
 
-/* Called when an active request completes, while await_any waits for any of them. */
-static void note_any(weft_request_t *request, void *is_any)
-{
-    (void)request;
-    *(bool *)is_any = true;
-}
-
-static void await_any(int count, const MPI_Request handles[])
-{
-    bool is_any = false;
-    for (int i = 0; i < count; i++) {
-        weft_request_t *request = weft_request_of(handles[i]);
-        if (request != NULL && request->is_active)
-            weft_request_watch(request, note_any, &is_any);
-    }
-    weft_progress_until(&is_any);
-    for (int i = 0; i < count; i++) {
-        weft_request_t *request = weft_request_of(handles[i]);
-        if (request != NULL)
-            weft_request_unwatch(request);
-    }
-}
-
 static int collect_any(weft_call_t *call, MPI_Request *handle, MPI_Status *status)
 {
     return collect_request(call, weft_request_of(*handle), handle, status);
@@ -310,7 +287,7 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
     bool any_active;
     int found;
     while ((found = weft_find_complete(count, handles, &any_active)) == MPI_UNDEFINED && any_active)
-        await_any(count, handles);
+        weft_await_any(count, handles);
     *index = found;
     if (found == MPI_UNDEFINED)
         weft_give_empty_status(status);
@@ -390,8 +367,7 @@ int PMPI_Waitsome(int incount, MPI_Request handles[], int *outcount, int indices
         return weft_call_end(&call, err);
     bool any_active;
     while (weft_find_complete(incount, handles, &any_active) == MPI_UNDEFINED && any_active)
-        await_any(incount, handles);
-    weft_progress(); /* as a wait takes in no more than it awaits */
+        weft_await_any(incount, handles);
     if (any_active)
         err = collect_some(&call, &some);
     else

@@ -71,6 +71,50 @@ int weft_find_complete(int count, const MPI_Request handles[], bool *any_active_
     return MPI_UNDEFINED;
 }
 
+/* Called when an active request completes, while weft_await_any waits for any of them. */
+static void note_any(weft_request_t *request, void *is_any)
+{
+    (void)request;
+    *(bool *)is_any = true;
+}
+
+static void watch_all(int count, const MPI_Request handles[], bool *is_any)
+{
+    for (int i = 0; i < count; i++) {
+        weft_request_t *request = weft_request_of(handles[i]);
+        if (request != NULL && request->is_active)
+            weft_request_watch(request, note_any, is_any);
+    }
+}
+
+static void unwatch_all(int count, const MPI_Request handles[])
+{
+    for (int i = 0; i < count; i++) {
+        weft_request_t *request = weft_request_of(handles[i]);
+        if (request != NULL)
+            weft_request_unwatch(request);
+    }
+}
+
+/* A round that no wait makes takes in all that is there, so that the next calls find more. */
+static bool makes_any_complete(int count, const MPI_Request handles[])
+{
+    bool any_active;
+    weft_progress();
+    return weft_find_complete(count, handles, &any_active) != MPI_UNDEFINED;
+}
+
+void weft_await_any(int count, const MPI_Request handles[])
+{
+    bool is_any = false;
+    if (makes_any_complete(count, handles))
+        return;
+    watch_all(count, handles, &is_any);
+    weft_progress_until(&is_any);
+    unwatch_all(count, handles);
+    weft_progress();
+}
+
 int weft_check_some(const weft_some_t *some)
 {
     int err = weft_check_requests(some->count, some->handles, "array_of_requests");

@@ -39,6 +39,10 @@ bool weft_are_all_over(int count, const MPI_Request handles[]);
  * not? */
 int weft_find_complete(int count, const MPI_Request handles[], bool *any_active_out);
 
+/** Wait until one of those that are active is complete, of which there are some. What else is there
+ * by then is taken in. */
+void weft_await_any(int count, const MPI_Request handles[]);
+
 /** The arguments of Waitsome, Testsome and Request_get_status_some. */
 typedef struct weft_some {
     int count;
