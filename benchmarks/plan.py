@@ -41,6 +41,10 @@ FEW = [
     Row("bw_behind", "weft_bw", "64K,1M", "value", "MB/s", 1, True, "--lead 16:32"),
     Row("latency_behind", "weft_latency", "64K,1M", "value", "us", 1, False, "--lead 16:32"),
     Row("rate", "weft_mbw_mr", "8", "second", "M/s", 1e-6, True),
+    time_row("received", "8,1K"),
+    time_row("probed", "8"),
+    time_row("any", "8"),
+    time_row("tested", "8"),
     time_row("barrier"),
     time_row("allreduce", "8,1K,64K,1M"),
     time_row("bcast", "8,64K,1M"),
@@ -123,6 +127,7 @@ PROGRAMS = {"weft_latency": ["weft_latency"], "weft_bw": ["weft_bw", "weft_bibw"
             "weft_datatype": [f"weft_{way}_{layout}" for way in ("pack", "unpack") for layout in LAYOUTS],
             "weft_forms": ["weft_allreduce_init", "weft_iallreduce", "weft_neighbor_alltoall", "weft_neighbor_messages"],
             "weft_queues": ["weft_posted", "weft_unexpected"], "weft_idle": ["weft_idle"], "weft_serve": ["weft_serve"],
+            "weft_streams": [f"weft_{way}" for way in ("received", "probed", "any", "tested")],
             "weft_threads": [row.program for row in THREADS + TWO_THREADS]}
 PROGRAMS["weft_coll"] = sorted({r.program for r in FEW if r.program} - set(sum(PROGRAMS.values(), [])))
 
@@ -164,6 +169,7 @@ def title(name, bytes):
     words = {"job": "whole job: init, finalize", "launch": "mpirun true", "rate": "message rate",
              "bw_malloc": "bw (malloc)", "bw_behind": "bw (16 B behind)",
              "latency_behind": "latency (16 B behind)", "overlap": "iallreduce, hidden by computing",
+             "received": "stream, MPI_Recv", "probed": "stream, MPI_Probe", "any": "stream, MPI_Waitany", "tested": "stream, MPI_Test",
              "posted": "latency, 1000 receives posted before", "unexpected": "latency, 1000 messages unexpected",
              "alone_latency": "latency, MPI_THREAD_MULTIPLE", "alone_rate": "message rate, MPI_THREAD_MULTIPLE",
              "mt_latency": "latency, 4 threads", "mt_rate": "message rate, 4 threads", "mt_allreduce": "allreduce, 4 threads",

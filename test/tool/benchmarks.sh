@@ -4,7 +4,7 @@
 set -eu
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-for program in weft_latency weft_bw weft_coll weft_datatype weft_forms weft_init weft_serve; do
+for program in weft_latency weft_bw weft_coll weft_datatype weft_forms weft_init weft_serve weft_streams; do
     "$MPICC" -O1 -Wall -Wextra -o "$place/$program" "$SOURCE/benchmarks/$program.c" "$SOURCE"/benchmarks/bench*.c -ldl
 done
 
@@ -18,6 +18,9 @@ check() { # ranks program argument...
     }
 }
 
+for way in received probed any tested; do
+    check 3 weft_streams $way -i 20 -s 8,100K
+done
 check 2 weft_latency -i 20 -c -s 0,8,100K
 check 5 weft_serve -i 20 -c -s 0,8,20K
 for kind in bw bibw mbw_mr; do
