@@ -99,11 +99,18 @@ weft_dense_slots(weft_dense_message_t message, int dest)
 bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag,
                     MPI_Status *status);
 
+/** Is such a message there, of any length, which a receive with this source and tag would get? Then
+ *  *status describes it. False: perhaps not in a slot. */
+bool weft_probe_slot(weft_comm_t *comm, int source, int tag, MPI_Status *status);
+
 /** Before a wait for `request`: where that is a receive that waits for a message through a slot,
  *  look there for about a microsecond, and receive what comes.
  *  True: its message has come, so the request is over and released, and *status is written.
  *  False: nothing was done with the request, except that it may be complete. */
 bool weft_recv_end(weft_request_t *request, MPI_Status *status);
+
+/** The same for a call that only looks: the message has come, or it is not there yet. */
+bool weft_recv_try(weft_request_t *request, MPI_Status *status);
 
 /** Begin to receive a message of at most so many bytes, from the rank `source` or MPI_ANY_SOURCE.
  *  is_blocking: the caller waits for it, and no program can cancel it.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Probes: they look into the queue of messages that came before their receives. */
+#include "pt2pt/dense.h"
 #include "pt2pt/device_private.h"
 
 #include "runtime/progress.h"
@@ -12,10 +13,12 @@ typedef struct watcher {
 } watcher_t;
 
 static watcher_t *watchers;
+static bool has_come; /* a message, since this was last set to false */
 atomic_int wefti_probes_waiting;
 
 void wefti_probes_wake(void)
 {
+    has_come = true;
     for (watcher_t *watcher = watchers; watcher != NULL; watcher = watcher->next)
         watcher->has_news = true;
     if (watchers != NULL)
@@ -75,15 +78,19 @@ static int check_hope(const weft_probe_args_t *args)
                : MPI_SUCCESS;
 }
 
-/* *out is NULL if there is none. */
+/* *out is NULL if there is none. Messages are taken in one by one: those behind the one that is
+ * found stay where their receives find them. */
 static int look_with_progress(const weft_probe_args_t *args, weft_message_t **out,
                               MPI_Status *status)
 {
+    enum { MESSAGES_MOST = 32 };
     *out = look_for_message(args, status);
-    if (*out != NULL)
-        return MPI_SUCCESS;
-    weft_progress_test();
-    *out = look_for_message(args, status);
+    has_come = true;
+    for (int i = 0; *out == NULL && has_come && i < MESSAGES_MOST; i++) {
+        has_come = false;
+        weft_progress_test_for(&has_come);
+        *out = look_for_message(args, status);
+    }
     return *out != NULL ? MPI_SUCCESS : check_hope(args);
 }
 
@@ -121,6 +128,9 @@ static int look_until_found(const weft_probe_args_t *args, weft_message_t **out,
 int weft_iprobe(const weft_probe_args_t *args, bool *is_there_out, MPI_Status *status)
 {
     weft_message_t *message;
+    *is_there_out = weft_probe_slot(args->comm, args->source, args->tag, status);
+    if (*is_there_out)
+        return MPI_SUCCESS;
     int err = look_with_progress(args, &message, status);
     *is_there_out = message != NULL;
     return err;
@@ -129,6 +139,8 @@ int weft_iprobe(const weft_probe_args_t *args, bool *is_there_out, MPI_Status *s
 int weft_probe(const weft_probe_args_t *args, MPI_Status *status)
 {
     weft_message_t *message;
+    if (weft_probe_slot(args->comm, args->source, args->tag, status))
+        return MPI_SUCCESS;
     return look_until_found(args, &message, status);
 }
 

@@ -6,7 +6,7 @@
  * that has its context and tag, as long as no message and no receive has come before. All else is
  * left to a receive with a request: what is behind another message, what is longer, what comes
  * later. So is each message whose slot must be told of, one in sixteen: a program which only
- * receives so makes progress all the same.
+ * receives so makes progress all the same. A probe finds such a message, and leaves it there.
  */
 #include "pt2pt/dense.h"
 #include "pt2pt/pt2pt_private.h"
@@ -68,25 +68,92 @@ static inline void set_status(MPI_Status *status, int source, weft_header_t head
     weft_status_copy(status, &own);
 }
 
+/* ---- without a request ---- */
+
+/* A message in its slot, and the rank that has sent it. */
+typedef struct arrived {
+    weft_slots_t *slots;
+    const weft_slot_t *slot;
+    weft_header_t header;
+    int source;
+} arrived_t;
+
+static weft_slots_t *slots_from(const weft_comm_t *comm, int rank)
+{
+    weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(comm, rank));
+    return endpoint == NULL || endpoint->slots.to == NULL ? NULL : &endpoint->slots;
+}
+
+/* Is the next packet of this rank there, and the message that such a receive gets? */
+static bool is_there(weft_dense_message_t message, int source, int tag, arrived_t *out)
+{
+    uint64_t first;
+    out->source = source;
+    out->slots = slots_from(message.comm, source);
+    out->slot = out->slots == NULL ? NULL : weft_slots_next(out->slots, &first);
+    if (out->slot == NULL || !is_message(out->slots, out->slot, first))
+        return false;
+    out->header = weft_slots_header(out->slots, out->slot, first);
+    return wefti_is_taken_so(out->header, message, tag);
+}
+
+/* The same from any rank, where there are a few: first from those behind the last one. */
+static bool is_there_from_any(weft_dense_message_t message, int tag, arrived_t *out)
+{
+    enum { RANKS_MOST = 8 };
+    static int last;
+    int ranks = message.comm->peers->size;
+    for (int i = 1; i <= ranks && ranks <= RANKS_MOST; i++) {
+        int rank = (last + i) % ranks;
+        if (is_there(message, rank, tag, out)) {
+            last = rank;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The same from this rank, also if it comes soon. */
+static bool comes_soon(weft_dense_message_t message, int source, int tag, arrived_t *out)
+{
+    out->source = source;
+    out->slots = slots_from(message.comm, source);
+    if (out->slots == NULL)
+        return false;
+    out->slot = next_message(out->slots, false, &out->header);
+    return out->slot != NULL && wefti_is_taken_so(out->header, message, tag);
+}
+
 bool weft_recv_slot(void *buf, weft_dense_message_t message, int source, int tag,
                     MPI_Status *status)
 {
-    if (source == MPI_ANY_SOURCE || weft_vci_of(message.comm->context) != 0 || !is_undisturbed())
+    arrived_t arrived;
+    if (weft_vci_of(message.comm->context) != 0 || !is_undisturbed())
         return false;
-    weft_endpoint_t *endpoint = weft_process_reached(weft_comm_process(message.comm, source));
-    if (endpoint == NULL || endpoint->slots.to == NULL)
+    if (source == MPI_ANY_SOURCE ? !is_there_from_any(message, tag, &arrived)
+                                 : !comes_soon(message, source, tag, &arrived))
         return false;
-    weft_slots_t *slots = &endpoint->slots;
-    weft_header_t header;
-    const weft_slot_t *slot = next_message(slots, false, &header);
-    if (slot == NULL || !wefti_is_taken_so(header, message, tag))
-        return false;
-    weft_slot_read(slot, buf, header.bytes);
-    weft_slots_take(slots, slot, header.bytes);
-    set_status(status, source, header);
+    weft_slot_read(arrived.slot, buf, arrived.header.bytes);
+    weft_slots_take(arrived.slots, arrived.slot, arrived.header.bytes);
+    set_status(status, arrived.source, arrived.header);
     weft_progress_let_go();
     return true;
 }
+
+bool weft_probe_slot(weft_comm_t *comm, int source, int tag, MPI_Status *status)
+{
+    weft_dense_message_t any_length = {comm, SIZE_MAX};
+    arrived_t arrived;
+    if (!weft_world.is_plain || weft_vci_of(comm->context) != 0 || !is_undisturbed())
+        return false;
+    if (source == MPI_ANY_SOURCE ? !is_there_from_any(any_length, tag, &arrived)
+                                 : !is_there(any_length, source, tag, &arrived))
+        return false;
+    set_status(status, arrived.source, arrived.header);
+    return true;
+}
+
+/* ---- at the end of a request ---- */
 
 static inline bool is_first(const weft_recv_t *recv)
 {
@@ -128,26 +195,54 @@ static __attribute__((noinline)) bool end_slowly(weft_recv_t *recv, weft_slots_t
     return false;
 }
 
-bool weft_recv_end(weft_request_t *request, MPI_Status *status)
+/* The slots that the message of a receive of the short way may come in now; NULL: all is to be done
+ * as always. */
+static inline weft_slots_t *slots_of(const weft_recv_t *recv)
 {
-    weft_recv_t *recv = wefti_dense_recv_of(request);
     if (recv == NULL || *weft_device_news != 0 || weft_waits.watched != 0)
-        return false;
+        return NULL;
     int source = recv->entry.key.source;
     weft_endpoint_t *endpoint = source < 0 ? NULL : weft_process_reached(source);
     if (endpoint == NULL || !endpoint->slots.holds_last) /* else it will probably not be there */
-        return false;
-    weft_slots_t *slots = &endpoint->slots;
+        return NULL;
+    return &endpoint->slots;
+}
+
+typedef enum look { IS_OVER, IS_NOT_THERE, IS_OTHERWISE } look_t;
+
+/* If the next packet is the message of this receive, and a small one, all is done. */
+static inline look_t __attribute__((always_inline))
+end_now(weft_recv_t *recv, weft_slots_t *slots, MPI_Status *status)
+{
     uint64_t first;
     const weft_slot_t *slot = weft_slots_next(slots, &first);
-    if (slot == NULL || !is_message(slots, slot, first) || !is_first(recv) || weft_progress_holds())
-        return end_slowly(recv, slots, slot == NULL, status);
+    if (slot == NULL)
+        return IS_NOT_THERE;
+    if (!is_message(slots, slot, first) || !is_first(recv) || weft_progress_holds())
+        return IS_OTHERWISE;
     weft_dense_message_t message = {recv->args.comm, recv->capacity};
     weft_header_t header = weft_slots_header(slots, slot, first);
     if (!wefti_is_taken_so(header, message, recv->args.tag) || header.bytes > WEFT_COPY_SMALL)
-        return end_slowly(recv, slots, false, status);
+        return IS_OTHERWISE;
     weft_copy_small(recv->args.buf, slot->payload, header.bytes);
     end_first(recv, header, status);
     weft_slots_take(slots, slot, header.bytes);
-    return true;
+    return IS_OVER;
+}
+
+bool weft_recv_end(weft_request_t *request, MPI_Status *status)
+{
+    weft_recv_t *recv = wefti_dense_recv_of(request);
+    weft_slots_t *slots = slots_of(recv);
+    if (slots == NULL)
+        return false;
+    look_t seen = end_now(recv, slots, status);
+    return seen == IS_OVER || end_slowly(recv, slots, seen == IS_NOT_THERE, status);
+}
+
+bool weft_recv_try(weft_request_t *request, MPI_Status *status)
+{
+    weft_recv_t *recv = wefti_dense_recv_of(request);
+    weft_slots_t *slots = slots_of(recv);
+    return slots != NULL && end_now(recv, slots, status) == IS_OVER;
 }

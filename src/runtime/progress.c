@@ -299,10 +299,23 @@ static void yield_between_tests(void)
     progress_yield();
 }
 
+static int poll_for(const bool *awaited)
+{
+    weft_progress_awaited = awaited;
+    int done = poll_all(false);
+    weft_progress_awaited = NULL;
+    return done;
+}
+
 void weft_progress_test(void)
 {
+    weft_progress_test_for(NULL);
+}
+
+void weft_progress_test_for(const bool *awaited)
+{
     static int empty_tests;
-    if (poll_all(false) > 0) {
+    if (poll_for(awaited) > 0) {
         empty_tests = 0;
         return;
     }
@@ -438,9 +451,7 @@ int weft_progress_waits(void)
 static void make_rounds(wait_state_t *wait)
 {
     while (!__atomic_load_n(wait->flag, __ATOMIC_ACQUIRE)) {
-        weft_progress_awaited = wait->flag;
-        int done = poll_all(false);
-        weft_progress_awaited = NULL;
+        int done = poll_for(wait->flag);
         if (done > 0) {
             wait->empty = 0;
             wait->since_ns = 0;

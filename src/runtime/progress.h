@@ -33,11 +33,11 @@ void weft_progress_remove(weft_poll_fn_t poll);
 /** One round; how much was done. */
 int weft_progress(void);
 
-/** What the wait awaits that makes rounds at this moment, with the lock; NULL: nothing. */
+/** What the wait or test awaits that makes rounds at this moment, with the lock; NULL: nothing. */
 extern WEFT_OWN_SYMBOL const bool *weft_progress_awaited;
 
-/** With the lock, in a round: is the wait over that makes it? Then what would have to be kept can
- * as well stay where it is. */
+/** With the lock, in a round: is the wait or test over that makes it? Then what would have to be
+ * kept can as well stay where it is. */
 static inline bool weft_progress_is_over(void)
 {
     return weft_progress_awaited != NULL &&
@@ -47,6 +47,9 @@ static inline bool weft_progress_is_over(void)
 /** One round, for calls that test and return: when nothing is done it yields now and then, and
  *  offers the lock, so that a loop around MPI_Test lets others run. */
 void weft_progress_test(void);
+
+/** The same for calls that look for one thing: what comes behind it may stay where it is. */
+void weft_progress_test_for(const bool *awaited);
 
 /** Rounds until *flag is true. Gives up the lock while it yields or sleeps. What is held back goes
  * out before it returns. */
