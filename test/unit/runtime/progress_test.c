@@ -273,18 +273,28 @@ static int poll_done(bool everything)
     return 1;
 }
 
-/* A round that no wait makes is never over before all have been polled. */
-static void a_round_knows_that_its_wait_is_over(void **unused)
+static void expect_over_after(void)
+{
+    assert_false(was_over_before);
+    assert_true(was_over_after);
+    assert_false(weft_progress_is_over());
+    is_done = false;
+}
+
+/* A round that awaits nothing is never over before all have been polled. */
+static void a_round_knows_that_what_it_awaits_is_there(void **unused)
 {
     (void)unused;
     assert_int_equal(weft_progress_add(poll_done), MPI_SUCCESS);
     weft_progress();
     assert_false(was_over_before || was_over_after);
+    weft_progress_test();
+    assert_false(was_over_before || was_over_after);
     is_done = false;
     weft_progress_until(&is_done);
-    assert_false(was_over_before);
-    assert_true(was_over_after);
-    assert_false(weft_progress_is_over());
+    expect_over_after();
+    weft_progress_test_for(&is_done);
+    expect_over_after();
     weft_progress_remove(poll_done);
 }
 
@@ -304,7 +314,7 @@ int main(void)
                                        cmocka_unit_test(senders_fence_where_the_kernel_does_not),
                                        cmocka_unit_test(the_17th_poll_is_refused),
                                        cmocka_unit_test(removals_do_not_skip_others),
-                                       cmocka_unit_test(a_round_knows_that_its_wait_is_over),
+                                       cmocka_unit_test(a_round_knows_that_what_it_awaits_is_there),
                                        cmocka_unit_test(the_5th_source_is_refused)};
     weft_config_read();
     weft_log_threshold = -1;
